@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"unicode"
+
+	"github.com/alecthomas/kong"
+)
+
+// helpWidth is fixed, because the output of a launched rank is a terminal of no particular width.
+const helpWidth = 110
+
+// Help is the error of Parse when --help was given.
+type Help struct{ Text string }
+
+func (h *Help) Error() string { return "help was asked for" }
+
+// Parse parses a program's arguments, without its name, into target, a pointer to a struct with kong's tags. The error
+// is a *Help, or one line for the user. Other faults, of the struct itself, panic.
+func Parse(name, description string, args []string, target any) (err error) {
+	var text bytes.Buffer
+	type exit struct{}
+	// kong prints the help and then calls Exit in the midst of parsing.
+	defer func() {
+		if p := recover(); p != nil {
+			if _, ok := p.(exit); !ok {
+				panic(p)
+			}
+			err = &Help{Text: text.String()}
+		}
+	}()
+	k := kong.Must(target,
+		kong.Name(name), kong.Description(description),
+		kong.DefaultEnvars("SHIFTWORK"),
+		kong.Writers(&text, &text),
+		kong.Exit(func(int) { panic(exit{}) }),
+		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: helpWidth}),
+	)
+	if _, err := k.Parse(joinNegative(args)); err != nil {
+		return oneLine(err)
+	}
+	if s, ok := target.(interface{ shared() *Shared }); ok {
+		return s.shared().check()
+	}
+	return nil
+}
+
+// oneLine removes the type of kong's error, which would let callers depend on it, and whatever could break the line.
+func oneLine(err error) error {
+	return errors.New(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, err.Error()))
+}
+
+// joinNegative makes --flag -1 into --flag=-1. kong takes -1 for a flag of that name; none of ours are digits, and the
+// user should hear that -1 is not accepted rather than what kong guesses.
+func joinNegative(args []string) []string {
+	joined := make([]string, 0, len(args))
+	for i, a := range args {
+		if a == "--" { // only arguments from here on
+			return append(joined, args[i:]...)
+		}
+		last := len(joined) - 1
+		if len(a) > 1 && a[0] == '-' && (a[1] == '.' || a[1] >= '0' && a[1] <= '9') &&
+			last >= 0 && strings.HasPrefix(joined[last], "--") && !strings.Contains(joined[last], "=") {
+			joined[last] += "=" + a
+			continue
+		}
+		joined = append(joined, a)
+	}
+	return joined
+}

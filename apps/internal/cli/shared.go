@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// Shared are the flags of all SPMD programs; embed it in the struct of a program's own.
+type Shared struct {
+	Balance     string   `default:"on" enum:"on,off,rotate,random" placeholder:"HOW" help:"on: move work where it is done soonest; off: never; rotate, random: for no reason, to test the mechanism (default ${default})."`
+	Ranks       Count    `placeholder:"COUNT" help:"Goroutine ranks when no launcher started the program (default: one a core)."`
+	Master      string   `default:"shared" enum:"shared,dedicated" placeholder:"WHERE" help:"shared: rank 0 computes and balances; dedicated: rank 0 only balances (default ${default})."`
+	Block       AutoInt  `default:"auto" placeholder:"COUNT" help:"Block size of strips, in iterations of the strip mined loop; auto or a count from 1 on (default ${default})."`
+	Period      AutoTime `default:"auto" placeholder:"DURATION" help:"Target period between interactions; auto or a duration such as 500ms (default ${default})."`
+	Threshold   AutoPart `default:"auto" placeholder:"FRACTION" help:"Imbalance from which on work moves; auto or a fraction from 0 to 1 (default ${default})."`
+	Filter      Filter   `default:"auto" placeholder:"FILTER" help:"Rate filter: auto, state (state machine), fixed:H (a new rate counts H, above 0 to 1), raw (default ${default})."`
+	CostBenefit string   `default:"on" enum:"on,off" placeholder:"on|off" help:"Move work only where that pays (default ${default})."`
+	Interaction string   `default:"pipelined" enum:"pipelined,synchronous" placeholder:"HOW" help:"pipelined: obey the instruction computed from the previous status; synchronous: wait for the newest (default ${default})."`
+	Movement    string   `default:"auto" enum:"auto,adjacent,direct" placeholder:"HOW" help:"adjacent: shift between neighbouring ranks; direct: transfer between any two, DOALL only; auto: as the loop allows (default ${default})."`
+	Record      string   `placeholder:"FILE.jsonl" help:"Write every event and decision, one JSON object a line (default: not)."`
+	Report      string   `placeholder:"FILE" help:"Write a summary at the end, to a name that ends in .json or .txt (default: not)."`
+	Verify      bool     `help:"Compare the result with a serial run, bit for bit (default: off)."`
+	Quiet       bool     `xor:"output" help:"Print nothing but the result line (default: off)."`
+	Progress    bool     `xor:"output" help:"Print a line a second on standard error (default: off)."`
+}
+
+// check finds what kong's tags cannot say. It is not called Validate, because a program's struct that embeds Shared
+// would then have it, or by having its own lose it.
+func (s *Shared) check() error {
+	if ext := filepath.Ext(s.Report); s.Report != "" && ext != ".json" && ext != ".txt" {
+		return Refuse("report", s.Report, "a file name that ends in .json or .txt")
+	}
+	return nil
+}
+
+func (s *Shared) shared() *Shared { return s }
+
+// Refuse is the error for a flag (without dashes) whose value is not accepted.
+func Refuse(flag string, value any, accepted string) error {
+	return fmt.Errorf("--%s: %w", flag, refused(fmt.Append(nil, value), accepted))
+}

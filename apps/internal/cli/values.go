@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// auto is the value that leaves a choice to the program.
+const auto = "auto"
+
+// refused is the error of a value; kong puts the flag in front.
+func refused(text []byte, accepted string) error {
+	return fmt.Errorf("%q is not accepted, only %s", text, accepted)
+}
+
+// Count is a whole number from 1 on; 0 means that it was not given.
+type Count int
+
+// UnmarshalText parses a count.
+func (c *Count) UnmarshalText(text []byte) error {
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 {
+		return refused(text, "a whole number from 1 on")
+	}
+	*c = Count(n)
+	return nil
+}
+
+// AutoInt is auto or a whole number from 1 on.
+type AutoInt struct {
+	Auto  bool
+	Value int // 0 if Auto
+}
+
+// UnmarshalText parses auto or a count.
+func (a *AutoInt) UnmarshalText(text []byte) error {
+	if string(text) == auto {
+		*a = AutoInt{Auto: true}
+		return nil
+	}
+	n, err := strconv.Atoi(string(text))
+	if err != nil || n < 1 {
+		return refused(text, "auto or a whole number from 1 on")
+	}
+	*a = AutoInt{Value: n}
+	return nil
+}
+
+func (a AutoInt) String() string { return orAuto(a.Auto, a.Value) }
+
+// AutoTime is auto or a duration above 0.
+type AutoTime struct {
+	Auto  bool
+	Value time.Duration // 0 if Auto
+}
+
+// UnmarshalText parses auto or a duration.
+func (a *AutoTime) UnmarshalText(text []byte) error {
+	if string(text) == auto {
+		*a = AutoTime{Auto: true}
+		return nil
+	}
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d <= 0 {
+		return refused(text, "auto or a duration above 0 with its unit, such as 500ms or 2s")
+	}
+	*a = AutoTime{Value: d}
+	return nil
+}
+
+func (a AutoTime) String() string { return orAuto(a.Auto, a.Value) }
+
+// AutoPart is auto or a fraction from 0 to 1.
+type AutoPart struct {
+	Auto  bool
+	Value float64 // 0 if Auto
+}
+
+// UnmarshalText parses auto or a fraction.
+func (a *AutoPart) UnmarshalText(text []byte) error {
+	if string(text) == auto {
+		*a = AutoPart{Auto: true}
+		return nil
+	}
+	v, err := strconv.ParseFloat(string(text), 64)
+	if err != nil || math.IsNaN(v) || v < 0 || v > 1 {
+		return refused(text, "auto or a fraction from 0 to 1, such as 0.1")
+	}
+	*a = AutoPart{Value: v}
+	return nil
+}
+
+func (a AutoPart) String() string { return orAuto(a.Auto, a.Value) }
+
+func orAuto(isAuto bool, value any) string {
+	if isAuto {
+		return auto
+	}
+	return fmt.Sprint(value)
+}
+
+// Filter names a rate filter: auto, state, fixed or raw.
+type Filter struct {
+	Kind string
+	H    float64 // of fixed: the weight of a new rate, 0 < H <= 1; otherwise 0
+}
+
+// UnmarshalText parses the name of a filter, with its weight.
+func (f *Filter) UnmarshalText(text []byte) error {
+	kind, weight, weighted := strings.Cut(string(text), ":")
+	switch {
+	case !weighted && (kind == auto || kind == "state" || kind == "raw"):
+		*f = Filter{Kind: kind}
+		return nil
+	case weighted && kind == "fixed":
+		if h, err := strconv.ParseFloat(weight, 64); err == nil && h > 0 && h <= 1 {
+			*f = Filter{Kind: kind, H: h}
+			return nil
+		}
+	}
+	return refused(text, "auto, state, raw or fixed:H with H above 0 up to 1, such as fixed:0.5")
+}
+
+func (f Filter) String() string {
+	if f.Kind == "fixed" {
+		return "fixed:" + strconv.FormatFloat(f.H, 'g', -1, 64)
+	}
+	return f.Kind
+}

@@ -1,0 +1,103 @@
+package kernel
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// By definition, in the order of the inner index: the products are not fused, as in gonum's SSE kernels.
+func multiplyByDefinition(rows, inner, cols int, a, b []float64) []float64 {
+	c := make([]float64, rows*cols)
+	for i := range rows {
+		for j := range cols {
+			sum := 0.0
+			for k := range inner {
+				sum += float64(a[i*inner+k] * b[k*cols+j])
+			}
+			c[i*cols+j] = sum
+		}
+	}
+	return c
+}
+
+func TestMultiplyIsTheProduct(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		// Around the borders of the panels as well as small.
+		size := rapid.OneOf(rapid.IntRange(1, 8), rapid.IntRange(60, 70), rapid.IntRange(188, 200))
+		rows, inner, cols := size.Draw(t, "rows"), size.Draw(t, "inner"), size.Draw(t, "cols")
+		seed := rapid.Uint64().Draw(t, "seed")
+		a, b := roughGrid(rows, inner, seed), roughGrid(inner, cols, seed+1)
+		c := roughGrid(rows, cols, seed+2) // what c held before must not matter
+		Multiply(rows, inner, cols, a, b, c)
+		want := multiplyByDefinition(rows, inner, cols, a, b)
+		for i := range want {
+			// |error| <= inner * 2^-53 * sum |a||b|, generously.
+			require.InDelta(t, want[i], c[i], 1e-8)
+		}
+	})
+}
+
+// A row moves between ranks at any time: whichever rows are computed together, the bits are those of one call.
+func TestAnySplitOfTheRowsGivesTheSameBits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.OneOf(rapid.IntRange(1, 8), rapid.IntRange(60, 70), rapid.IntRange(190, 200))
+		rows, inner, cols := size.Draw(t, "rows"), size.Draw(t, "inner"), size.Draw(t, "cols")
+		seed := rapid.Uint64().Draw(t, "seed")
+		a, b := roughGrid(rows, inner, seed), roughGrid(inner, cols, seed+1)
+		whole := make([]float64, rows*cols)
+		Multiply(rows, inner, cols, a, b, whole)
+		split := make([]float64, rows*cols)
+		for lo := 0; lo < rows; {
+			hi := min(lo+rapid.IntRange(1, rows).Draw(t, "rows of a block"), rows)
+			Multiply(hi-lo, inner, cols, a[lo*inner:hi*inner], b, split[lo*cols:hi*cols])
+			lo = hi
+		}
+		requireSameBits(t, whole, split, "split")
+	})
+}
+
+func TestEmptyProducts(t *testing.T) {
+	c := []float64{1, 2, 3, 4}
+	Multiply(2, 0, 2, nil, nil, c)
+	assert.Equal(t, []float64{0, 0, 0, 0}, c, "a sum over nothing is 0")
+	Multiply(0, 2, 2, nil, []float64{1, 2, 3, 4}, nil)
+	assert.Panics(t, func() { Multiply(2, 2, 2, make([]float64, 3), make([]float64, 4), c) })
+}
+
+// A rank that went parallel would take its neighbours' cores. Goroutines of a parallel dgemm come and go, but the memory
+// for their channel and closures is allocated on every call; the serial path allocates nothing.
+func TestMultiplyStaysOnItsGoroutine(t *testing.T) {
+	old := runtime.GOMAXPROCS(4)
+	defer runtime.GOMAXPROCS(old)
+	const n = 3*panelCols + 5
+	a, b, c := roughGrid(n, 10, 1), roughGrid(10, n, 2), make([]float64, n*n)
+	assert.Zero(t, testing.AllocsPerRun(3, func() { Multiply(n, 10, n, a, b, c) }))
+}
+
+func TestPanelsDoNotChangeOperands(t *testing.T) {
+	a, b, c := roughGrid(70, 130, 1), roughGrid(130, 200, 2), make([]float64, 70*200)
+	a0, b0 := slices.Clone(a), slices.Clone(b)
+	Multiply(70, 130, 200, a, b, c)
+	requireSameBits(t, a0, a, "a")
+	requireSameBits(t, b0, b, "b")
+}
+
+func BenchmarkMultiply(b *testing.B) {
+	const n = 768
+	x, y := roughGrid(n, n, 1), roughGrid(n, n, 2)
+	for _, rows := range []int{1, 8, 64, 256} {
+		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
+			c := make([]float64, rows*n)
+			for range b.N {
+				Multiply(rows, n, n, x[:rows*n], y, c)
+			}
+			b.ReportMetric(2*float64(rows)*n*n*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gflop/s")
+		})
+	}
+}

@@ -1,0 +1,259 @@
+package kernel
+
+import (
+	"fmt"
+	"math"
+)
+
+// Span is a half-open interval [Lo, Hi) of rows or columns.
+type Span struct{ Lo, Hi int }
+
+func (s Span) size() int { return s.Hi - s.Lo }
+
+// SOR relaxes points of a grid for Laplace's equation. Make it with NewSOR; it is immutable and small, so copy it freely.
+type SOR struct {
+	quarter float64 // w/4: weight of the sum of the four neighbours
+	keep    float64 // 1-w: weight of the point itself
+	track   bool
+}
+
+// NewSOR prepares relaxation with the factor omega; it converges for 0 < omega < 2, and 1 is Gauss-Seidel. With track,
+// Relax and RelaxRows find the largest change of a point, at the price of a subtraction and two integer operations a point.
+func NewSOR(omega float64, track bool) SOR {
+	return SOR{quarter: omega / 4, keep: 1 - omega, track: track}
+}
+
+// Relax relaxes once, in data order, the points of the given rows and columns of u, which holds rows of length stride
+// one after the other. The rows and columns next to the block are read: rows.Lo and cols.Lo are at least 1, cols.Hi is
+// below stride, and row rows.Hi is there. It returns the largest |new - old|, or 0 when s does not track it.
+func (s SOR) Relax(u []float64, stride int, rows, cols Span) float64 {
+	if rows.size() <= 0 || cols.size() <= 0 {
+		return 0
+	}
+	checkBlock(len(u), stride, rows, cols)
+	row := func(j int) []float64 { return u[j*stride : (j+1)*stride : (j+1)*stride] }
+	var largest uint64
+	j := rows.Lo
+	for ; j+4 <= rows.Hi; j += 4 {
+		largest = max(largest, s.four(row(j-1), row(j), row(j+1), row(j+2), row(j+3), row(j+4), cols.Lo, cols.Hi))
+	}
+	if j+2 <= rows.Hi {
+		largest = max(largest, s.two(row(j-1), row(j), row(j+1), row(j+2), cols.Lo, cols.Hi))
+		j += 2
+	}
+	if j < rows.Hi {
+		largest = max(largest, s.one(row(j-1), row(j), row(j+1), cols.Lo, cols.Hi))
+	}
+	return math.Float64frombits(largest)
+}
+
+// RelaxRows is Relax for rows that do not lie one after the other in memory: rows[0] is the row above the block and the
+// last one the row below; both are only read. All are of equal length, above cols.Hi.
+func (s SOR) RelaxRows(rows [][]float64, cols Span) float64 {
+	if len(rows) < 3 || cols.size() <= 0 {
+		return 0
+	}
+	for _, r := range rows {
+		checkBlock(3*len(r), len(r), Span{1, 2}, cols)
+	}
+	last := len(rows) - 1 // the row below the block
+	var largest uint64
+	j := 1
+	for ; j+4 <= last; j += 4 {
+		r := rows[j-1 : j+5]
+		largest = max(largest, s.four(r[0], r[1], r[2], r[3], r[4], r[5], cols.Lo, cols.Hi))
+	}
+	if j+2 <= last {
+		r := rows[j-1 : j+3]
+		largest = max(largest, s.two(r[0], r[1], r[2], r[3], cols.Lo, cols.Hi))
+		j += 2
+	}
+	if j < last {
+		largest = max(largest, s.one(rows[j-1], rows[j], rows[j+1], cols.Lo, cols.Hi))
+	}
+	return math.Float64frombits(largest)
+}
+
+// RelaxPlain is Relax as one reads it in a book: point by point in data order, always tracking the largest change. It is
+// the serial reference against which results are verified.
+func (s SOR) RelaxPlain(u []float64, stride int, rows, cols Span) float64 {
+	if rows.size() <= 0 || cols.size() <= 0 {
+		return 0
+	}
+	checkBlock(len(u), stride, rows, cols)
+	var largest uint64
+	for j := rows.Lo; j < rows.Hi; j++ {
+		for i := cols.Lo; i < cols.Hi; i++ {
+			p := j*stride + i
+			sum := ((u[p-stride] + u[p+stride]) + u[p+1]) + u[p-1]
+			v := float64(s.quarter*sum) + float64(s.keep*u[p])
+			largest = max(largest, magnitude(v-u[p]))
+			u[p] = v
+		}
+	}
+	return math.Float64frombits(largest)
+}
+
+// checkBlock turns a block that has no neighbours on some side into a message about the block; without it the failure
+// would be an index in the middle of a kernel or, for a column, a value of the wrong row.
+func checkBlock(length, stride int, rows, cols Span) {
+	if rows.Lo < 1 || cols.Lo < 1 || cols.Hi >= stride || (rows.Hi+1)*stride > length {
+		panic(fmt.Sprintf("kernel: rows [%d,%d) x columns [%d,%d) have no neighbours on every side in %d values with stride %d",
+			rows.Lo, rows.Hi, cols.Lo, cols.Hi, length, stride))
+	}
+}
+
+// magnitude is |d| as bits. Bits of non-negative numbers are ordered as the numbers are, with NaN above infinity, so the
+// maximum over integers costs no branch and keeps a NaN.
+func magnitude(d float64) uint64 { return math.Float64bits(d) &^ (1 << 63) }
+
+// one relaxes columns [lo, hi) of the row r.
+func (s SOR) one(up, r, down []float64, lo, hi int) uint64 {
+	q, k := s.quarter, s.keep
+	n := hi - lo
+	up, down = up[lo:hi], down[lo:hi]
+	left, centre := r[lo-1], r[lo]
+	c := r[lo : hi+1]
+	up, down = up[:n], down[:n]
+	c = c[:n+1]
+	if !s.track {
+		for t := range n {
+			right := c[t+1]
+			left = float64(q*(((up[t]+down[t])+right)+left)) + float64(k*centre)
+			c[t] = left
+			centre = right
+		}
+		return 0
+	}
+	var largest uint64
+	for t := range n {
+		right := c[t+1]
+		left = float64(q*(((up[t]+down[t])+right)+left)) + float64(k*centre)
+		largest = max(largest, magnitude(left-centre))
+		c[t] = left
+		centre = right
+	}
+	return largest
+}
+
+// two relaxes columns [lo, hi) of r0 and then of r1, as a wavefront: r1 one column behind r0.
+func (s SOR) two(up, r0, r1, down []float64, lo, hi int) uint64 {
+	q, k := s.quarter, s.keep
+	n := hi - lo - 1 // steps in which both rows have a point
+	largest := s.one(up, r0, r1, lo, lo+1)
+	if n > 0 {
+		up, a0, a1, dn := up[lo+1 : hi+1][:n+1], r0[lo+1 : hi+1][:n+1], r1[lo:hi][:n+1], down[lo:hi][:n+1]
+		l0, l1 := r0[lo], r1[lo-1]
+		c0, c1 := a0[0], a1[0]
+		if s.track {
+			for t := range n {
+				e1, e0 := a1[t+1], a0[t+1]
+				l1 = float64(q*(((l0+dn[t])+e1)+l1)) + float64(k*c1)
+				l0 = float64(q*(((up[t]+e1)+e0)+l0)) + float64(k*c0)
+				largest = max(largest, magnitude(l1-c1), magnitude(l0-c0))
+				a1[t], a0[t] = l1, l0
+				c1, c0 = e1, e0
+			}
+		} else {
+			for t := range n {
+				e1, e0 := a1[t+1], a0[t+1]
+				l1 = float64(q*(((l0+dn[t])+e1)+l1)) + float64(k*c1)
+				l0 = float64(q*(((up[t]+e1)+e0)+l0)) + float64(k*c0)
+				a1[t], a0[t] = l1, l0
+				c1, c0 = e1, e0
+			}
+		}
+	}
+	return max(largest, s.one(r0, r1, down, hi-1, hi))
+}
+
+// four relaxes columns [lo, hi) of r0, r1, r2 and r3 in this order, as a wavefront: each row one column behind the one
+// above it. See the picture in the package's documentation.
+func (s SOR) four(up, r0, r1, r2, r3, down []float64, lo, hi int) uint64 {
+	n := hi - lo - 3 // steps in which all four rows have a point
+	if n <= 0 {
+		return max(s.one(up, r0, r1, lo, hi), s.one(r0, r1, r2, lo, hi),
+			s.one(r1, r2, r3, lo, hi), s.one(r2, r3, down, lo, hi))
+	}
+	// The triangle at the left: three points of r0, two of r1, one of r2.
+	head := max(s.one(up, r0, r1, lo, lo+3), s.one(r0, r1, r2, lo, lo+2), s.one(r1, r2, r3, lo, lo+1))
+	// Each row is cut so that step t has its point at index t and its right neighbour at t+1; equal lengths let the
+	// compiler drop the bounds checks.
+	w := wave{
+		up: up[lo+3 : hi+1][:n+1], down: down[lo : hi-2][:n+1],
+		a0: r0[lo+3 : hi+1][:n+1], a1: r1[lo+2 : hi][:n+1], a2: r2[lo+1 : hi-1][:n+1], a3: r3[lo : hi-2][:n+1],
+		l0: r0[lo+2], l1: r1[lo+1], l2: r2[lo], l3: r3[lo-1],
+	}
+	var body uint64
+	if s.track {
+		body = w.runTracked(s.quarter, s.keep)
+	} else {
+		w.run(s.quarter, s.keep)
+	}
+	// The triangle at the right.
+	return max(head, body, s.one(r0, r1, r2, hi-1, hi), s.one(r1, r2, r3, hi-2, hi), s.one(r2, r3, down, hi-3, hi))
+}
+
+// wave is the middle part of a wavefront over four rows: a0 to a3 the rows, each from its first point, l0 to l3 the values
+// at the left of these points.
+type wave struct {
+	up, a0, a1, a2, a3, down []float64
+	l0, l1, l2, l3           float64
+}
+
+func (w *wave) run(q, k float64) {
+	up, a0, a1, a2, a3, dn := w.up, w.a0, w.a1, w.a2, w.a3, w.down
+	a0, a1, a2, a3, dn = a0[:len(up)], a1[:len(up)], a2[:len(up)], a3[:len(up)], dn[:len(up)]
+	l0, l1, l2, l3 := w.l0, w.l1, w.l2, w.l3
+	c0, c1, c2, c3 := a0[0], a1[0], a2[0], a3[0]
+	for t := 0; t < len(up)-1; t++ {
+		// From the last row to the first, so that l(k-1) still is what row k-1 computed in the step before.
+		e3 := a3[t+1]
+		l3 = float64(q*(((l2+dn[t])+e3)+l3)) + float64(k*c3)
+		a3[t] = l3
+		c3 = e3
+		e2 := a2[t+1]
+		l2 = float64(q*(((l1+e3)+e2)+l2)) + float64(k*c2)
+		a2[t] = l2
+		c2 = e2
+		e1 := a1[t+1]
+		l1 = float64(q*(((l0+e2)+e1)+l1)) + float64(k*c1)
+		a1[t] = l1
+		c1 = e1
+		e0 := a0[t+1]
+		l0 = float64(q*(((up[t]+e1)+e0)+l0)) + float64(k*c0)
+		a0[t] = l0
+		c0 = e0
+	}
+}
+
+func (w *wave) runTracked(q, k float64) uint64 {
+	up, a0, a1, a2, a3, dn := w.up, w.a0, w.a1, w.a2, w.a3, w.down
+	a0, a1, a2, a3, dn = a0[:len(up)], a1[:len(up)], a2[:len(up)], a3[:len(up)], dn[:len(up)]
+	l0, l1, l2, l3 := w.l0, w.l1, w.l2, w.l3
+	c0, c1, c2, c3 := a0[0], a1[0], a2[0], a3[0]
+	var m0, m1, m2, m3 uint64
+	for t := 0; t < len(up)-1; t++ {
+		e3 := a3[t+1]
+		l3 = float64(q*(((l2+dn[t])+e3)+l3)) + float64(k*c3)
+		m3 = max(m3, magnitude(l3-c3))
+		a3[t] = l3
+		c3 = e3
+		e2 := a2[t+1]
+		l2 = float64(q*(((l1+e3)+e2)+l2)) + float64(k*c2)
+		m2 = max(m2, magnitude(l2-c2))
+		a2[t] = l2
+		c2 = e2
+		e1 := a1[t+1]
+		l1 = float64(q*(((l0+e2)+e1)+l1)) + float64(k*c1)
+		m1 = max(m1, magnitude(l1-c1))
+		a1[t] = l1
+		c1 = e1
+		e0 := a0[t+1]
+		l0 = float64(q*(((up[t]+e1)+e0)+l0)) + float64(k*c0)
+		m0 = max(m0, magnitude(l0-c0))
+		a0[t] = l0
+		c0 = e0
+	}
+	return max(m0, m1, m2, m3)
+}

@@ -1,0 +1,14 @@
+// Package result writes and reads the last line that a program prints: one line of key=value, for people and scripts.
+//
+//	result: app=sor n=1000 m=1000 iterations=40 ranks=8 transport=mpi balance=on block=36 period_s=0.12 time_s=1.842
+//	    rate_per_s=2.2e+07 interactions=15 shifts=4 iterations_moved=131 move_s=0.021 master_cpu_s=0.004
+//	    setup_s=0.041 calibrate_s=0.103 checksum=4f1c52b8aa0e91d3 verified=true
+//
+// (one line, broken here). The keys, their order and their formats are a contract: keys are added, never renamed, and
+// verified stays last. Names that end in _s are seconds; period_s and rate_per_s have three significant digits, the other
+// times are to the millisecond. rate_per_s is work units per second of time_s over all ranks. verified is absent when the
+// result was not compared with a serial run.
+//
+// Reading is strict in what this package writes and lenient in what it does not know: unknown keys are skipped, so that
+// an older reader understands a newer line.
+package result

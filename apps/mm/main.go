@@ -1,0 +1,183 @@
+// Command mm multiplies matrices, C = A B: a DOALL loop over the rows of C. The rows of A and C are distributed and move
+// together; every rank has all of B.
+//
+//	mpirun -np 8 ./mm --n 2000 --verify          a single loop, which balances within itself
+//	mpirun -np 8 ./mm --n 500 --repeat 200       the loop again and again
+//	./mm --ranks 4 --a a.npy --b b.npy --output c.npy
+//
+// It computes with gonum's BLAS on blocks of rows, one goroutine a rank. The bits of a row of C do not depend on the
+// other rows in its block, so the result is the same for every number of ranks, with and without balancing.
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"shiftwork/apps/internal/cli"
+	"shiftwork/apps/internal/frame"
+	"shiftwork/apps/internal/gridfile"
+	"shiftwork/apps/internal/kernel"
+	"shiftwork/apps/internal/problem"
+	"shiftwork/comm"
+	"shiftwork/loops"
+)
+
+type flags struct {
+	N      int    `default:"1000" placeholder:"ROWS" help:"Rows and columns of A and B, which are made up (default ${default})."`
+	A      string `placeholder:"FILE.npy" help:"Read A, float64; needs --b too and replaces --n (default: made up)."`
+	B      string `placeholder:"FILE.npy" help:"Read B, float64, with as many rows as A has columns (default: made up)."`
+	Output string `placeholder:"FILE.npy" help:"Write C (default: not)."`
+	Repeat int    `default:"1" placeholder:"COUNT" help:"How often the loop is run; 1: a single loop, balanced within itself (default ${default})."`
+	cli.Shared
+}
+
+func (f *flags) Validate() error {
+	var faults []error
+	fault := func(bad bool, flag string, value any, accepted string) {
+		if bad {
+			faults = append(faults, cli.Refuse(flag, value, accepted))
+		}
+	}
+	fault(f.N < 1, "n", f.N, "a whole number from 1 on")
+	fault(f.Repeat < 1, "repeat", f.Repeat, "a whole number from 1 on")
+	fault(f.A != "" && f.B == "", "b", f.B, "a file, because --a is given")
+	fault(f.B != "" && f.A == "", "a", f.A, "a file, because --b is given")
+	return errors.Join(faults...)
+}
+
+func main() {
+	var f flags
+	frame.Main("mm", "Matrix multiplication C = A B, balanced over the ranks.", &f, &f.Shared, func(c comm.Comm) error {
+		return run(c, &f)
+	})
+}
+
+func run(c comm.Comm, f *flags) error {
+	began := c.Now()
+	cfg, err := frame.Config(&f.Shared)
+	if err := frame.Refused(c, err); err != nil {
+		return err
+	}
+	in, err := open(f)
+	if err := frame.Refused(c, err); err != nil {
+		return err
+	}
+	defer in.close()
+	if err := frame.CheckFiles(c, &f.Shared, f.Output); err != nil {
+		return err
+	}
+	n, inner, m := in.rows, in.inner, in.cols
+	rows := loops.Span(0, n)
+	a, out := loops.NewMatrix(n, inner), loops.NewMatrix(n, m)
+	b := make([]float64, inner*m)
+	err = errors.Join(in.readB(b), in.readA(loops.Initial(c, rows, cfg), a.Data()))
+	if err := comm.Agree(c, err); err != nil {
+		return err
+	}
+	recorder, done, err := frame.Recorder(c, "mm", &f.Shared)
+	if err := comm.Agree(c, err); err != nil {
+		return err
+	}
+	multiply := loops.DOALL{
+		Name: "mm", Repeat: f.Repeat, Rows: rows, Arrays: []loops.Array{a, out}, Record: recorder,
+		Body: func(_ int, rows loops.Range) {
+			kernel.Multiply(rows.Len(), inner, m, a.Rows(rows), b, out.Rows(rows))
+		},
+	}
+	setup := c.Now() - began
+	rep, err := multiply.Run(c, cfg)
+	if err != nil {
+		return err
+	}
+	if err := comm.Agree(c, done()); err != nil {
+		return err
+	}
+	var own []frame.Rows
+	for _, r := range rep.Own {
+		own = append(own, frame.Rows{Range: r, Values: out.Rows(r)})
+	}
+	line := frame.Line("mm", c, &f.Shared, rep)
+	line.N, line.M, line.Iterations, line.Setup = n, m, rep.Steps, setup
+	if rep.Time > 0 {
+		// Work units are multiply-adds.
+		line.Rate = float64(n) * float64(inner) * float64(m) * float64(rep.Steps) / rep.Time
+	}
+	if line.Checksum, err = frame.Checksum(c, n, own); err != nil {
+		return err
+	}
+	if f.Output != "" {
+		if err := frame.Write(c, f.Output, n, m, own); err != nil {
+			return err
+		}
+	}
+	if f.Verify {
+		same, err := frame.Verify(c, own, func() (func(int) []float64, error) {
+			all, product := make([]float64, n*inner), make([]float64, n*m)
+			if err := in.readA(rows, all); err != nil {
+				return nil, err
+			}
+			kernel.Multiply(n, inner, m, all, b, product)
+			return func(i int) []float64 { return product[i*m : (i+1)*m] }, nil
+		})
+		if err != nil {
+			return err
+		}
+		line.Verified = &same
+	}
+	return frame.Finish(c, &f.Shared, line, rep)
+}
+
+// source is where A (rows x inner) and B (inner x cols) come from: two files, or a formula.
+type source struct {
+	rows, inner, cols int
+	a, b              *gridfile.File
+}
+
+func open(f *flags) (*source, error) {
+	if f.A == "" {
+		return &source{rows: f.N, inner: f.N, cols: f.N}, nil
+	}
+	a, err := gridfile.Open(f.A, 1, 1)
+	if err != nil {
+		return nil, err
+	}
+	b, err := gridfile.Open(f.B, 1, 1)
+	if err == nil && a.Cols() != b.Rows() {
+		err = fmt.Errorf("A (%s) is %d x %d and B (%s) is %d x %d: B must have as many rows as A has columns",
+			f.A, a.Rows(), a.Cols(), f.B, b.Rows(), b.Cols())
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &source{rows: a.Rows(), inner: a.Cols(), cols: b.Cols(), a: a, b: b}, nil
+}
+
+func (s *source) close() {
+	if s.a != nil {
+		_, _ = s.a.Close(), s.b.Close() // read only
+	}
+}
+
+// readA puts the given rows of A in their places in a, which holds all of A.
+func (s *source) readA(rows loops.Range, a []float64) error {
+	return read(s.a, rows, s.inner, a, problem.A)
+}
+
+func (s *source) readB(b []float64) error {
+	return read(s.b, loops.Span(0, s.inner), s.cols, b, problem.B)
+}
+
+func read(file *gridfile.File, rows loops.Range, cols int, to []float64, entry func(i, j, cols int) float64) error {
+	if rows.Empty() {
+		return nil
+	}
+	if file != nil {
+		return file.ReadRows(rows.Lo, rows.Hi, to[rows.Lo*cols:rows.Hi*cols])
+	}
+	for i := rows.Lo; i < rows.Hi; i++ {
+		for j := range cols {
+			to[i*cols+j] = entry(i, j, cols)
+		}
+	}
+	return nil
+}

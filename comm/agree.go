@@ -1,0 +1,34 @@
+package comm
+
+import "errors"
+
+// Agree gives every rank the same verdict: nil if err is nil on all of them, otherwise the error of the lowest rank that
+// has one (with only its text elsewhere than there). It is for what each rank finds out for itself, such as whether it can
+// read its file: ranks that went on while another gave up would wait for it for ever.
+func Agree(c Comm, err error) error {
+	text := ""
+	if err != nil {
+		text = err.Error()
+	}
+	var e Encoder
+	e.Text(text)
+	all, failed := AllGather(c, e.Message())
+	if failed != nil {
+		return failed
+	}
+	for rank, b := range all {
+		d := NewDecoder(b)
+		text := d.Text()
+		if failed := d.Finish(); failed != nil {
+			return failed
+		}
+		if text == "" {
+			continue
+		}
+		if rank == c.Rank() {
+			return err
+		}
+		return errors.New(text)
+	}
+	return nil
+}

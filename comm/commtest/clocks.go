@@ -1,0 +1,74 @@
+package commtest
+
+import (
+	"time"
+
+	"shiftwork/comm"
+)
+
+const (
+	longWait = 100 * time.Millisecond // for each way of waiting
+
+	// cpuShare of the waits may be CPU time of this process. One of the three ways of waiting that spins takes a third of it all;
+	// ones that sleep take next to none, and the garbage collector or other ranks of the process may take some.
+	cpuShare = 0.25
+
+	// cpuTries: one good round is enough, because what disturbs it comes and goes and spinning does not.
+	cpuTries = 3
+)
+
+var clocks = []property{
+	{"Now does not go back", 1, func(r rank) {
+		last := r.Now()
+		step := func(after string) {
+			now := r.Now()
+			r.holds(now >= last, "Now went from %v to %v after %s", last, now, after)
+			last = now
+		}
+		for range 100 {
+			step("nothing")
+		}
+		for range 10 {
+			q := r.isend(r.right(), 401, nil)
+			step("Isend")
+			r.receive(r.left(), 401, nil)
+			step("Recv")
+			r.wait(q)
+			step("Wait")
+		}
+		before := r.Now()
+		r.pause(5 * time.Millisecond)
+		r.holds(r.Now()-before >= 5*time.Millisecond, "a pause of 5 ms took %v", r.Now()-before)
+	}},
+
+	{"waiting sleeps", 2, func(r rank) {
+		const tag = 402
+		enough := []byte{0}
+		for try := 1; enough[0] == 0; try++ {
+			r.works(comm.Barrier(r))
+			switch r.Rank() {
+			case 0:
+				began, cpuBegan := r.Now(), cpuTime()
+				r.receive(1, tag, nil)
+				_, err := r.Probe(1, tag)
+				r.works(err)
+				r.receive(1, tag, nil)
+				i, _, err := r.WaitAny([]comm.Request{nil, r.irecv(1, tag, nil)})
+				r.works(err)
+				r.holds(i == 1, "WaitAny returned %d, want 1", i)
+				waited, cpu := r.Now()-began, cpuTime()-cpuBegan
+				good := r.Transport() == "sim" || cpu.Seconds() <= cpuShare*waited.Seconds()
+				r.holds(good || try < cpuTries, "%v of CPU time in a wait of %v: waiting must sleep", cpu, waited)
+				if good {
+					enough[0] = 1
+				}
+			case 1:
+				for range 3 {
+					r.pause(longWait)
+					r.send(0, tag, nil)
+				}
+			}
+			r.works(comm.Bcast(r, 0, enough))
+		}
+	}},
+}

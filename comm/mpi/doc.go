@@ -1,0 +1,25 @@
+// Package mpi is the transport over MPI: real ranks under a real mpirun or srun.
+//
+// It is the only package that may import gompi or use cgo. gompi starts and ends MPI and knows the world; what
+// it lacks (non-blocking operations, return codes, a communicator of our own) is the small C file nonblocking.c,
+// which works in one program with it. A program may go on using gompi beside Shiftwork: our messages travel on a
+// duplicate of MPI_COMM_WORLD and cannot be mistaken for the program's own.
+//
+// # Waiting
+//
+// MPI's own blocking calls spin. On a core that somebody else also uses, or under a CPU quota, a rank that spins
+// while it waits takes the time that its neighbour, or it itself a moment later, needs. All waits here poll:
+//
+//	time waited   0 ........ 50 µs ............................
+//	              spin       sleep 1/8 of the time waited so far,
+//	                         at least 20 µs, at most 1 ms
+//
+// Spinning for about as long as a sleep and a wake-up cost bounds the loss to a factor of two either way; the
+// proportional sleep bounds the late wake-up to an eighth of the wait and the CPU use of a long wait to 1% or less.
+// sched_yield is not used: since Linux 6.18 it gives up the rest of the slice to a competing process.
+//
+// # What it does not do
+//
+// It offers none of MPI's collectives, datatypes or topologies: package comm builds the few collectives that
+// Shiftwork needs from the same operations on every transport. Messages are limited to 2 GiB - 1 by MPI's int counts.
+package mpi

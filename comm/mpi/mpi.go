@@ -1,0 +1,310 @@
+//go:build cgo && !nompi
+
+package mpi
+
+/*
+// Where Debian and Ubuntu keep Open MPI's headers; elsewhere export CGO_CFLAGS="$(mpicc --showme:compile)" and
+// CGO_LDFLAGS="$(mpicc --showme:link)", as the Makefile does.
+#cgo linux,amd64 CFLAGS: -I/usr/lib/x86_64-linux-gnu/openmpi/include
+#cgo linux,arm64 CFLAGS: -I/usr/lib/aarch64-linux-gnu/openmpi/include
+#cgo linux,arm64 LDFLAGS: -L/usr/lib/aarch64-linux-gnu/openmpi/lib
+#cgo CFLAGS: -O2
+#include "nonblocking.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+	"unsafe"
+
+	gompi "github.com/sbromberger/gompi"
+
+	"shiftwork/comm"
+)
+
+// Comm is the world of this MPI job.
+type Comm struct {
+	rank, size int
+	began      time.Time
+	free       []*request
+	handles    []C.MPI_Request // scratch of WaitAny
+	where      []int           // handles[i] belongs to the where[i]-th request
+	ended      bool
+}
+
+var _ comm.Comm = (*Comm)(nil)
+
+// Start initialises MPI, if the program has not done so, and returns the world. It is called once.
+func Start() (*Comm, error) {
+	var provided C.int
+	if code := C.sw_start(&provided); code != C.MPI_SUCCESS {
+		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
+	}
+	return &Comm{rank: gompi.WorldRank(), size: gompi.WorldSize(), began: time.Now()}, nil
+}
+
+// Library names the MPI that the program is linked with, such as "Open MPI v4.1.4".
+func Library() string {
+	var text [C.MPI_MAX_LIBRARY_VERSION_STRING]C.char
+	var n C.int
+	if C.MPI_Get_library_version(&text[0], &n) != C.MPI_SUCCESS {
+		return "unknown MPI"
+	}
+	name, _, _ := strings.Cut(C.GoStringN(&text[0], n), ",")
+	return strings.TrimSpace(name)
+}
+
+// Stop ends MPI; every rank must call it, and none may use the Comm afterwards.
+func (c *Comm) Stop() {
+	if !c.ended {
+		c.ended = true
+		gompi.Stop()
+	}
+}
+
+func (c *Comm) Rank() int          { return c.rank }
+func (c *Comm) Size() int          { return c.size }
+func (c *Comm) Now() time.Duration { return time.Since(c.began) }
+func (c *Comm) Transport() string  { return "mpi" }
+
+// Abort ends every rank of the job; mpirun exits with the code.
+func (c *Comm) Abort(code int) {
+	C.sw_abort(C.int(code))
+	os.Exit(code)
+}
+
+func (c *Comm) Send(to, tag int, b []byte) error {
+	if err := c.check("send", to, tag, len(b), false); err != nil {
+		return err
+	}
+	if code := C.sw_send(address(b), C.int(len(b)), C.int(to), C.int(tag)); code != C.MPI_SUCCESS {
+		return c.fail("send", to, tag, code)
+	}
+	return nil
+}
+
+func (c *Comm) Recv(from, tag int, b []byte) (comm.Status, error) {
+	if err := c.check("receive", from, tag, len(b), true); err != nil {
+		return comm.Status{}, err
+	}
+	var st C.sw_status
+	if code := C.sw_recv(address(b), C.int(len(b)), source(from), C.int(tag), &st); code != C.MPI_SUCCESS {
+		return comm.Status{}, c.fail("receive", from, tag, code)
+	}
+	return status(st), nil
+}
+
+func (c *Comm) Isend(to, tag int, b []byte) (comm.Request, error) {
+	if err := c.check("send", to, tag, len(b), false); err != nil {
+		return nil, err
+	}
+	r := c.request("send", to, tag, b)
+	var done C.int
+	code := C.sw_isend(address(b), C.int(len(b)), C.int(to), C.int(tag), &r.handle, &done)
+	if code != C.MPI_SUCCESS {
+		r.release()
+		return nil, c.fail("send", to, tag, code)
+	}
+	r.done = done != 0
+	r.status = comm.Status{Source: c.rank, Tag: tag, Len: len(b)}
+	return r, nil
+}
+
+func (c *Comm) Irecv(from, tag int, b []byte) (comm.Request, error) {
+	if err := c.check("receive", from, tag, len(b), true); err != nil {
+		return nil, err
+	}
+	r := c.request("receive", from, tag, b)
+	if code := C.sw_irecv(address(b), C.int(len(b)), source(from), C.int(tag), &r.handle); code != C.MPI_SUCCESS {
+		r.release()
+		return nil, c.fail("receive", from, tag, code)
+	}
+	return r, nil
+}
+
+func (c *Comm) Probe(from, tag int) (comm.Status, error) {
+	st, _, err := c.probe(from, tag, 1)
+	return st, err
+}
+
+func (c *Comm) Iprobe(from, tag int) (comm.Status, bool, error) {
+	return c.probe(from, tag, 0)
+}
+
+func (c *Comm) probe(from, tag int, wait C.int) (comm.Status, bool, error) {
+	if err := c.check("probe", from, tag, 0, true); err != nil {
+		return comm.Status{}, false, err
+	}
+	var found C.int
+	var st C.sw_status
+	if code := C.sw_probe(source(from), C.int(tag), wait, &found, &st); code != C.MPI_SUCCESS {
+		return comm.Status{}, false, c.fail("probe", from, tag, code)
+	}
+	if found == 0 {
+		return comm.Status{}, false, nil
+	}
+	return status(st), true, nil
+}
+
+func (c *Comm) WaitAny(reqs []comm.Request) (int, comm.Status, error) {
+	c.handles, c.where = c.handles[:0], c.where[:0]
+	for i, q := range reqs {
+		if q == nil {
+			continue
+		}
+		r := q.(*request)
+		if r.done {
+			// One with a lower index may be done too, and the lowest is what we promise.
+			for _, j := range c.where {
+				if st, ok, err := reqs[j].Test(); ok || err != nil {
+					return j, st, err
+				}
+			}
+			return i, r.finish(), nil
+		}
+		c.handles, c.where = append(c.handles, r.handle), append(c.where, i)
+	}
+	if len(c.handles) == 0 {
+		return -1, comm.Status{}, nil
+	}
+	var index C.int
+	var st C.sw_status
+	code := C.sw_wait_any(C.int(len(c.handles)), &c.handles[0], &index, &st)
+	if code != C.MPI_SUCCESS {
+		if index < 0 || int(index) >= len(c.where) {
+			return -1, comm.Status{}, codeError(code)
+		}
+		i := c.where[index]
+		r := reqs[i].(*request)
+		err := c.fail(r.op, r.peer, r.tag, code)
+		r.release()
+		return i, comm.Status{}, err
+	}
+	i := c.where[index]
+	r := reqs[i].(*request)
+	if r.op == "receive" {
+		r.status = status(st)
+	}
+	return i, r.finish(), nil
+}
+
+// request is one Isend or Irecv under way. It pins its buffer, because C holds the address between calls.
+type request struct {
+	c         *Comm
+	handle    C.MPI_Request
+	pin       runtime.Pinner
+	op        string
+	peer, tag int
+	done      bool
+	status    comm.Status
+}
+
+func (c *Comm) request(op string, peer, tag int, b []byte) *request {
+	var r *request
+	if n := len(c.free); n > 0 {
+		r, c.free = c.free[n-1], c.free[:n-1]
+	} else {
+		r = &request{c: c}
+	}
+	r.op, r.peer, r.tag, r.done = op, peer, tag, false
+	if len(b) > 0 {
+		r.pin.Pin(unsafe.SliceData(b))
+	}
+	return r
+}
+
+// finish gives the request back to the pool and returns what it found.
+func (r *request) finish() comm.Status {
+	st := r.status
+	r.release()
+	return st
+}
+
+func (r *request) release() {
+	r.pin.Unpin()
+	r.c.free = append(r.c.free, r)
+}
+
+func (r *request) Test() (comm.Status, bool, error) {
+	if !r.done {
+		var done C.int
+		var st C.sw_status
+		if code := C.sw_test(&r.handle, &done, &st); code != C.MPI_SUCCESS {
+			err := r.c.fail(r.op, r.peer, r.tag, code)
+			r.release()
+			return comm.Status{}, true, err
+		}
+		if done == 0 {
+			return comm.Status{}, false, nil
+		}
+		if r.op == "receive" {
+			r.status = status(st)
+		}
+	}
+	return r.finish(), true, nil
+}
+
+func (r *request) Wait() (comm.Status, error) {
+	if r.done {
+		return r.finish(), nil
+	}
+	var index C.int
+	var st C.sw_status
+	if code := C.sw_wait_any(1, &r.handle, &index, &st); code != C.MPI_SUCCESS {
+		err := r.c.fail(r.op, r.peer, r.tag, code)
+		r.release()
+		return comm.Status{}, err
+	}
+	if r.op == "receive" {
+		r.status = status(st)
+	}
+	return r.finish(), nil
+}
+
+// check refuses what MPI would end the job for, or silently misread.
+func (c *Comm) check(op string, peer, tag, n int, any bool) error {
+	var err error
+	switch {
+	case peer < 0 && !(any && peer == comm.Any), peer >= c.size:
+		err = fmt.Errorf("there is no rank %d: ranks are 0 to %d", peer, c.size-1)
+	case tag < 0:
+		err = errors.New("tags are 0 or more")
+	case n > math.MaxInt32:
+		err = fmt.Errorf("%d bytes in one message: MPI takes at most %d", n, math.MaxInt32)
+	default:
+		return nil
+	}
+	return &comm.Error{Op: op, Rank: c.rank, Peer: peer, Tag: tag, Err: err}
+}
+
+func (c *Comm) fail(op string, peer, tag int, code C.int) error {
+	return &comm.Error{Op: op, Rank: c.rank, Peer: peer, Tag: tag, Err: codeError(code)}
+}
+
+func codeError(code C.int) error {
+	if C.sw_is_truncation(code) != 0 {
+		return comm.ErrTruncated
+	}
+	var text [256]C.char
+	C.sw_error_text(code, &text[0], C.int(len(text)))
+	return errors.New(C.GoString(&text[0]))
+}
+
+func address(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }
+
+func source(from int) C.int {
+	if from == comm.Any {
+		return C.sw_any_source()
+	}
+	return C.int(from)
+}
+
+func status(st C.sw_status) comm.Status {
+	return comm.Status{Source: int(st.source), Tag: int(st.tag), Len: int(st.len)}
+}

@@ -1,0 +1,250 @@
+//go:build cgo && !nompi
+
+package mpi_test
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	gompi "github.com/sbromberger/gompi"
+
+	"shiftwork/comm"
+	"shiftwork/comm/commtest"
+	"shiftwork/comm/mpi"
+	"shiftwork/internal/mpirun"
+)
+
+// The tests start this binary again under mpirun; there it is a rank and runs what SHIFTWORK_TEST_RANK names.
+const rankEnv = "SHIFTWORK_TEST_RANK"
+
+func TestMain(m *testing.M) {
+	what := os.Getenv(rankEnv)
+	if what == "" {
+		os.Exit(m.Run())
+	}
+	c, err := mpi.Start()
+	if err == nil {
+		err = rank(c, what)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		if c != nil {
+			c.Abort(1)
+		}
+		os.Exit(1)
+	}
+	c.Stop()
+}
+
+func rank(c *mpi.Comm, what string) error {
+	switch what {
+	case "conformance":
+		for _, k := range commtest.Cases() {
+			if c.Size() < k.MinRanks {
+				continue
+			}
+			if err := k.Body(c); err != nil {
+				return fmt.Errorf("rank %d: %s: %w", c.Rank(), k.Name, err)
+			}
+			if err := comm.Barrier(c); err != nil {
+				return err
+			}
+		}
+		if c.Rank() == 0 {
+			fmt.Println("conforms")
+		}
+	case "abort":
+		if c.Rank() == 1 {
+			c.Abort(7)
+		}
+		_, err := c.Recv(1, 0, nil) // never comes: the abort must end this rank
+		return err
+	case "gompi":
+		return besideGompi(c)
+	case "pingpong":
+		return pingPong(c)
+	case "wait":
+		return longWait(c)
+	default:
+		return fmt.Errorf("unknown test %q", what)
+	}
+	return nil
+}
+
+func job(t *testing.T, limit time.Duration, ranks int, what string, flags ...string) mpirun.Result {
+	t.Helper()
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	r, err := mpirun.RunFlags(limit, ranks, flags, []string{rankEnv + "=" + what}, exe)
+	require.NoError(t, err)
+	return r
+}
+
+func TestConformance(t *testing.T) {
+	for _, ranks := range []int{2, 3, 4} {
+		t.Run(fmt.Sprintf("ranks=%d", ranks), func(t *testing.T) {
+			r := job(t, 2*time.Minute, ranks, "conformance")
+			require.Equal(t, 0, r.Code, r.Stderr)
+			require.Contains(t, r.Stdout, "conforms")
+		})
+	}
+}
+
+// An abort on one rank ends the others, which wait for a message that never comes.
+func TestAbortEndsTheJob(t *testing.T) {
+	r := job(t, 30*time.Second, 3, "abort")
+	require.Equal(t, 7, r.Code, r.Stderr)
+}
+
+// A program that uses gompi's world keeps its messages apart from ours, whatever the tags.
+func TestBesideGompi(t *testing.T) {
+	r := job(t, 30*time.Second, 2, "gompi")
+	require.Equal(t, 0, r.Code, r.Stderr)
+}
+
+func besideGompi(c *mpi.Comm) error {
+	world := gompi.NewCommunicator(nil)
+	const tag = 5
+	if c.Rank() == 0 {
+		q, err := c.Isend(1, tag, []byte("ours"))
+		if err != nil {
+			return err
+		}
+		world.SendBytes([]byte("theirs"), 1, tag)
+		_, err = q.Wait()
+		return err
+	}
+	theirs, _ := world.RecvBytes(0, tag)
+	b := make([]byte, 10)
+	st, err := c.Recv(0, tag, b)
+	if err != nil {
+		return err
+	}
+	if string(theirs) != "theirs" || string(b[:st.Len]) != "ours" {
+		return fmt.Errorf("got %q from gompi and %q from ours", theirs, b[:st.Len])
+	}
+	return nil
+}
+
+// BenchmarkPingPong compares the latency of comm/mpi with raw blocking gompi, two ranks a core each, in one run.
+// The job prints both and their ratio.
+func BenchmarkPingPong(b *testing.B) {
+	exe, err := os.Executable()
+	require.NoError(b, err)
+	for b.Loop() {
+		r, err := mpirun.RunFlags(time.Minute, 2, []string{"--bind-to", "core"}, []string{rankEnv + "=pingpong"}, exe)
+		require.NoError(b, err)
+		require.Equal(b, 0, r.Code, r.Stderr)
+		var ours, raw, ratio float64
+		_, err = fmt.Sscanf(r.Stdout, "ours_ns=%f gompi_ns=%f ratio=%f", &ours, &raw, &ratio)
+		require.NoError(b, err)
+		b.ReportMetric(ours, "ns/message")
+		b.ReportMetric(raw, "gompi-ns/message")
+		b.ReportMetric(ratio, "ratio")
+	}
+}
+
+func pingPong(c *mpi.Comm) error {
+	const rounds, pairs, bytes = 20000, 7, 8
+	world := gompi.NewCommunicator(nil)
+	buf, peer := make([]byte, bytes), 1-c.Rank()
+	ours := func() error {
+		for range rounds {
+			if c.Rank() == 0 {
+				if err := c.Send(peer, 1, buf); err != nil {
+					return err
+				}
+			}
+			if _, err := c.Recv(peer, 1, buf); err != nil {
+				return err
+			}
+			if c.Rank() == 1 {
+				if err := c.Send(peer, 1, buf); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	theirs := func() error {
+		for range rounds {
+			if c.Rank() == 0 {
+				world.SendBytes(buf, peer, 1)
+			}
+			world.RecvPreallocBytes(buf, peer, 1)
+			if c.Rank() == 1 {
+				world.SendBytes(buf, peer, 1)
+			}
+		}
+		return nil
+	}
+	var ratios, a, b []float64
+	for i := range pairs + 1 { // the first warms up
+		var took [2]float64
+		for k, f := range []func() error{ours, theirs} {
+			began := time.Now()
+			if err := f(); err != nil {
+				return err
+			}
+			took[k] = time.Since(began).Seconds() / (2 * rounds) * 1e9
+		}
+		if i > 0 {
+			a, b, ratios = append(a, took[0]), append(b, took[1]), append(ratios, took[0]/took[1])
+		}
+	}
+	if c.Rank() == 0 {
+		fmt.Printf("ours_ns=%.0f gompi_ns=%.0f ratio=%.3f\n", median(a), median(b), median(ratios))
+	}
+	return nil
+}
+
+func median(x []float64) float64 {
+	x = append([]float64(nil), x...)
+	for i := range x {
+		for j := i; j > 0 && x[j] < x[j-1]; j-- {
+			x[j], x[j-1] = x[j-1], x[j]
+		}
+	}
+	return x[len(x)/2]
+}
+
+// BenchmarkLongWait reports the CPU use of a rank that waits 5 s for its neighbour.
+func BenchmarkLongWait(b *testing.B) {
+	exe, err := os.Executable()
+	require.NoError(b, err)
+	for b.Loop() {
+		r, err := mpirun.Run(time.Minute, 2, []string{rankEnv + "=wait"}, exe)
+		require.NoError(b, err)
+		require.Equal(b, 0, r.Code, r.Stderr)
+		var percent float64
+		_, err = fmt.Sscanf(r.Stdout, "cpu_percent=%f", &percent)
+		require.NoError(b, err)
+		b.ReportMetric(percent, "%CPU")
+	}
+}
+
+func longWait(c *mpi.Comm) error {
+	if c.Rank() == 1 {
+		time.Sleep(5 * time.Second)
+		return c.Send(0, 1, nil)
+	}
+	began, before := time.Now(), cpu()
+	if _, err := c.Recv(1, 1, nil); err != nil {
+		return err
+	}
+	fmt.Printf("cpu_percent=%.2f\n", 100*(cpu()-before).Seconds()/time.Since(began).Seconds())
+	return nil
+}
+
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}

@@ -1,0 +1,190 @@
+//go:build cgo && !nompi
+
+/* The non-blocking half of MPI, which gompi does not wrap, on a communicator of our own, with waits that sleep. */
+
+#define _GNU_SOURCE
+#include "nonblocking.h"
+
+#include <string.h>
+#include <time.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+static MPI_Comm comm = MPI_COMM_NULL;
+
+enum {
+	SPIN_NS = 50 * 1000,       /* about what a sleep and a wake-up cost */
+	SLEEP_MIN_NS = 20 * 1000,
+	SLEEP_MAX_NS = 1000 * 1000 /* 1000 wake-ups of some µs a second: below 1% of a core */
+};
+
+static long long now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/* One wait. pause() is called between polls that found nothing. */
+typedef struct {
+	long long began; /* 0: nothing polled yet */
+	int polls;
+} waiter;
+
+static void pause_between_polls(waiter *w)
+{
+	/* Reading the clock costs a third of a poll: look at it every eighth time while spinning. */
+	if (++w->polls < 8)
+		return;
+	w->polls = 0;
+	long long now = now_ns();
+	if (w->began == 0)
+		w->began = now;
+	long long waited = now - w->began;
+	if (waited < SPIN_NS)
+		return;
+#ifdef __linux__
+	/* The default timer slack of 50 µs would more than triple the shortest sleep. It is a property of the thread. */
+	static __thread int slack_set;
+	if (!slack_set) {
+		prctl(PR_SET_TIMERSLACK, 1000UL, 0, 0, 0);
+		slack_set = 1;
+	}
+#endif
+	long long sleep = waited / 8;
+	if (sleep < SLEEP_MIN_NS)
+		sleep = SLEEP_MIN_NS;
+	if (sleep > SLEEP_MAX_NS)
+		sleep = SLEEP_MAX_NS;
+	struct timespec t = {0, sleep};
+	nanosleep(&t, NULL);
+	w->polls = 6; /* after a sleep two polls are enough: one that progresses, one that sees the result */
+}
+
+static void fill(sw_status *out, MPI_Status *in)
+{
+	out->source = in->MPI_SOURCE;
+	out->tag = in->MPI_TAG;
+	MPI_Get_count(in, MPI_BYTE, &out->len);
+}
+
+int sw_start(int *provided)
+{
+	int code, on;
+	MPI_Initialized(&on);
+	if (on) {
+		code = MPI_Query_thread(provided);
+	} else {
+		/* Goroutines move between threads, but one at a time calls MPI. */
+		code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, provided);
+	}
+	if (code != MPI_SUCCESS)
+		return code;
+	code = MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	if (code != MPI_SUCCESS)
+		return code;
+	return MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+}
+
+int sw_isend(const void *buf, int len, int to, int tag, MPI_Request *req, int *done)
+{
+	int code = MPI_Isend(buf, len, MPI_BYTE, to, tag, comm, req);
+	*done = 0;
+	if (code != MPI_SUCCESS)
+		return code;
+	/* A small message has left already: save the caller a second call. */
+	return MPI_Test(req, done, MPI_STATUS_IGNORE);
+}
+
+int sw_irecv(void *buf, int len, int from, int tag, MPI_Request *req)
+{
+	return MPI_Irecv(buf, len, MPI_BYTE, from, tag, comm, req);
+}
+
+int sw_test(MPI_Request *req, int *done, sw_status *st)
+{
+	MPI_Status s;
+	s.MPI_ERROR = MPI_SUCCESS;
+	int code = MPI_Test(req, done, &s);
+	if (code == MPI_SUCCESS && *done)
+		fill(st, &s);
+	return code;
+}
+
+int sw_wait_any(int n, MPI_Request *reqs, int *index, sw_status *st)
+{
+	waiter w = {0, 0};
+	for (;;) {
+		MPI_Status s;
+		int done = 0;
+		int code = MPI_Testany(n, reqs, index, &done, &s);
+		if (code != MPI_SUCCESS)
+			return code;
+		if (done) {
+			fill(st, &s);
+			return MPI_SUCCESS;
+		}
+		pause_between_polls(&w);
+	}
+}
+
+int sw_send(const void *buf, int len, int to, int tag)
+{
+	MPI_Request req;
+	int done, index;
+	sw_status st;
+	int code = sw_isend(buf, len, to, tag, &req, &done);
+	if (code != MPI_SUCCESS || done)
+		return code;
+	return sw_wait_any(1, &req, &index, &st);
+}
+
+int sw_recv(void *buf, int len, int from, int tag, sw_status *st)
+{
+	MPI_Request req;
+	int index;
+	int code = sw_irecv(buf, len, from, tag, &req);
+	if (code != MPI_SUCCESS)
+		return code;
+	return sw_wait_any(1, &req, &index, st);
+}
+
+int sw_probe(int from, int tag, int wait, int *found, sw_status *st)
+{
+	waiter w = {0, 0};
+	for (;;) {
+		MPI_Status s;
+		int code = MPI_Iprobe(from, tag, comm, found, &s);
+		if (code != MPI_SUCCESS)
+			return code;
+		if (*found) {
+			fill(st, &s);
+			return MPI_SUCCESS;
+		}
+		if (!wait)
+			return MPI_SUCCESS;
+		pause_between_polls(&w);
+	}
+}
+
+int sw_any_source(void) { return MPI_ANY_SOURCE; }
+
+int sw_is_truncation(int code)
+{
+	int class = code;
+	MPI_Error_class(code, &class);
+	return class == MPI_ERR_TRUNCATE;
+}
+
+void sw_error_text(int code, char *text, int size)
+{
+	char full[MPI_MAX_ERROR_STRING + 1];
+	int len = 0;
+	MPI_Error_string(code, full, &len);
+	full[len] = 0;
+	strncpy(text, full, size - 1);
+	text[size - 1] = 0;
+}
+
+void sw_abort(int code) { MPI_Abort(MPI_COMM_WORLD, code); }

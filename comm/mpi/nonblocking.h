@@ -1,0 +1,25 @@
+#ifndef SHIFTWORK_NONBLOCKING_H
+#define SHIFTWORK_NONBLOCKING_H
+
+#include <mpi.h>
+
+/* What a finished operation or a probe tells. */
+typedef struct {
+	int source, tag, len;
+} sw_status;
+
+/* Each function returns MPI_SUCCESS or MPI's error code. */
+int sw_start(int *provided);
+int sw_send(const void *buf, int len, int to, int tag);
+int sw_recv(void *buf, int len, int from, int tag, sw_status *st);
+int sw_isend(const void *buf, int len, int to, int tag, MPI_Request *req, int *done);
+int sw_irecv(void *buf, int len, int from, int tag, MPI_Request *req);
+int sw_test(MPI_Request *req, int *done, sw_status *st);
+int sw_wait_any(int n, MPI_Request *reqs, int *index, sw_status *st);
+int sw_probe(int from, int tag, int wait, int *found, sw_status *st);
+int sw_any_source(void);
+int sw_is_truncation(int code);
+void sw_error_text(int code, char *text, int size);
+void sw_abort(int code);
+
+#endif

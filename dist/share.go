@@ -1,0 +1,206 @@
+package dist
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+)
+
+// LargestRemainder divides total into integers in proportion to shares: the sum is exact, each part is at least its
+// minimum, and apart from that each part is its exact quota rounded down or up, up for the largest remainders, ties to
+// the lowest index. Nil minimum means 0 each. A part whose quota lies below its minimum gets the minimum and the rest
+// is divided among the others. If the minima do not fit into total they are served in index order until it is used up.
+// Shares that are negative, NaN or infinite count as 0; if all are 0 the parts are equal. O(P log P).
+func LargestRemainder(total int, shares []float64, minimum []int) []int {
+	var d Divider
+	return d.Divide(make([]int, len(shares)), total, shares, minimum)
+}
+
+// Divider is LargestRemainder with scratch space that is reused from call to call. Its zero value is ready.
+type Divider struct {
+	share, quota       []float64
+	index, parts, ones []int
+}
+
+// Divide fills parts, which has one element per share, and returns it. See LargestRemainder.
+func (d *Divider) Divide(parts []int, total int, shares []float64, minimum []int) []int {
+	p := len(shares)
+	if len(parts) != p || (minimum != nil && len(minimum) != p) {
+		panic(fmt.Sprintf("dist: %d parts and %d minima for %d shares", len(parts), len(minimum), p))
+	}
+	if p == 0 {
+		return parts
+	}
+	floor := func(i int) int {
+		if minimum == nil {
+			return 0
+		}
+		return max(0, minimum[i])
+	}
+	needed := 0
+	for i := range parts {
+		needed += floor(i)
+	}
+	if needed >= total {
+		left := max(0, total)
+		for i := range parts {
+			parts[i] = min(left, floor(i))
+			left -= parts[i]
+		}
+		return parts
+	}
+
+	d.share, d.quota, d.index = resize(d.share, p), resize(d.quota, p), resize(d.index, p)
+	largest := 0.0
+	for i, s := range shares {
+		if !(s > 0) || math.IsInf(s, 0) {
+			s = 0
+		}
+		d.share[i], d.index[i] = s, i
+		largest = max(largest, s)
+	}
+	sum := 0.0
+	for i := range d.share {
+		if largest == 0 {
+			d.share[i] = 1
+		} else {
+			d.share[i] /= largest // no overflow of the sum, and no effect of the rates' scale
+		}
+		sum += d.share[i]
+	}
+
+	// Minima first: those that bind are the largest in minimum/share. Fixing one lowers what a share is worth, so one
+	// pass in falling order of minimum/share finds all of them.
+	rest := total
+	free := d.index
+	if minimum != nil {
+		slices.SortFunc(d.index, func(a, b int) int {
+			// minimum[a]/share[a] > minimum[b]/share[b] without dividing by zero
+			return cmp.Or(cmp.Compare(float64(floor(b))*d.share[a], float64(floor(a))*d.share[b]), cmp.Compare(a, b))
+		})
+		for len(free) > 1 {
+			i := free[0]
+			if d.share[i]/sum*float64(rest) >= float64(floor(i)) && d.share[i] > 0 {
+				break
+			}
+			parts[i] = floor(i)
+			rest -= parts[i]
+			sum -= d.share[i]
+			free = free[1:]
+		}
+		// Subtraction has cost digits: add up again.
+		sum = 0
+		for _, i := range free {
+			sum += d.share[i]
+		}
+	}
+
+	given := 0
+	for _, i := range free {
+		q := float64(rest)
+		if sum > 0 {
+			q = d.share[i] / sum * float64(rest)
+		}
+		parts[i] = min(max(int(q), floor(i)), rest)
+		d.quota[i] = q - float64(parts[i])
+		given += parts[i]
+	}
+	slices.SortFunc(free, func(a, b int) int { return cmp.Or(cmp.Compare(d.quota[b], d.quota[a]), cmp.Compare(a, b)) })
+	for k := 0; given < rest; k++ {
+		parts[free[k%len(free)]]++
+		given++
+	}
+	// Rounding can have lifted a quota over the next integer; take back where the remainder is smallest.
+	for k := len(free) - 1; given > rest; k-- {
+		if k < 0 {
+			k = len(free) - 1
+		}
+		if i := free[k]; parts[i] > floor(i) {
+			parts[i]--
+			given--
+		}
+	}
+	return parts
+}
+
+func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
+
+// Cut returns the block distribution of span in which the units of each rank come as near to its share as whole
+// iterations allow. shares has one element per rank; ranks before firstWorker get nothing. If there are as many
+// iterations as workers each worker gets at least one; with fewer, the first workers get one each. Uniform weights
+// give LargestRemainder's parts; otherwise the cut points are the prefix sums nearest to the cumulative targets.
+func Cut(span Range, firstWorker int, shares []float64, w Weights) Block {
+	var d Divider
+	return d.Cut(Block{Bounds: make([]int, len(shares)+1)}, span, firstWorker, shares, w)
+}
+
+// Cut fills b, which has one bound more than there are shares, and returns it. See the function Cut.
+func (d *Divider) Cut(b Block, span Range, firstWorker int, shares []float64, w Weights) Block {
+	ranks := len(shares)
+	workers, n := ranks-firstWorker, span.Len()
+	if len(b.Bounds) != ranks+1 || firstWorker < 0 || workers < 1 {
+		panic(fmt.Sprintf("dist: %d bounds for %d ranks, first worker %d", len(b.Bounds), ranks, firstWorker))
+	}
+	for r := 0; r <= firstWorker; r++ {
+		b.Bounds[r] = span.Lo
+	}
+	bounds := b.Bounds[firstWorker:]
+	if n <= workers {
+		for k := range bounds {
+			bounds[k] = span.Lo + min(k, n)
+		}
+		return b
+	}
+	if w.Uniform() {
+		// One iteration each in advance, as a minimum: the smallest integer that a worker may own.
+		d.parts, d.ones = resize(d.parts, workers), resize(d.ones, workers)
+		for k := range d.ones {
+			d.ones[k] = 1
+		}
+		d.Divide(d.parts, n, shares[firstWorker:], d.ones)
+		for k, part := range d.parts {
+			bounds[k+1] = bounds[k] + part
+		}
+		return b
+	}
+	d.cutWeighted(bounds, span, shares[firstWorker:], w)
+	return b
+}
+
+// cutWeighted places bounds[1..workers] at the prefix sums nearest to the cumulative targets, left to right, leaving
+// at least one iteration to every worker.
+func (d *Divider) cutWeighted(bounds []int, span Range, shares []float64, w Weights) {
+	workers := len(shares)
+	largest, sum := 0.0, 0.0
+	for _, s := range shares {
+		if s > 0 && !math.IsInf(s, 0) {
+			largest = max(largest, s)
+		}
+	}
+	clean := func(s float64) float64 {
+		switch {
+		case largest == 0:
+			return 1
+		case s > 0 && !math.IsInf(s, 0):
+			return s / largest
+		}
+		return 0
+	}
+	for _, s := range shares {
+		sum += clean(s)
+	}
+	total, before := w.Units(span), 0.0
+	for k := 1; k < workers; k++ {
+		before += clean(shares[k-1])
+		target := total * (before / sum)
+		lo, hi := bounds[k-1]+1, span.Hi-(workers-k) // at least one for this worker and for each that follows
+		at := lo + sort.Search(hi-lo, func(j int) bool { return w.Units(Span(span.Lo, lo+j)) >= target })
+		if at > lo && target-w.Units(Span(span.Lo, at-1)) <= w.Units(Span(span.Lo, at))-target {
+			at--
+		}
+		bounds[k] = at
+	}
+	bounds[workers] = span.Hi
+}

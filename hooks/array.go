@@ -1,0 +1,212 @@
+package hooks
+
+import (
+	"fmt"
+
+	"shiftwork/comm"
+	"shiftwork/dist"
+)
+
+// Array is data that moves with the iterations that it belongs to. Every rank has an Array for the same
+// data and they are listed in the same order everywhere.
+type Array interface {
+	// Pack appends the data of iterations r to buf and returns the longer buf.
+	Pack(r dist.Range, buf []byte) []byte
+	// Unpack stores what another rank packed for iterations r, which this rank owns from now on.
+	// data is only valid during the call.
+	Unpack(r dist.Range, data []byte) error
+}
+
+// InPlace is an Array whose iterations lie one behind the other in memory, at addresses that do not change while the
+// loop runs. It travels without being packed: sent from where it lies, received into where it belongs.
+type InPlace interface {
+	Array
+	// Bytes is the memory of iterations r: the same length on every rank.
+	Bytes(r dist.Range) []byte
+}
+
+// pieceBytes is the longest message that a movement sends; MPI counts in 32-bit ints.
+const pieceBytes = 1 << 30
+
+// mover carries the data of iterations between ranks. Sends stay under way while the rank computes on: nobody waits
+// for a rank that has not reached the hook yet unless it needs data from it.
+type mover struct {
+	c       comm.Comm
+	arrays  []Array
+	pending []comm.Request // sends
+	buffers [][]byte       // packed data of pending sends
+	scratch []byte
+}
+
+// give starts sending the data of iterations r.
+func (m *mover) give(to int, r dist.Range) error {
+	for _, a := range m.arrays {
+		if p, ok := a.(InPlace); ok {
+			for b := p.Bytes(r); len(b) > 0; {
+				n := min(len(b), pieceBytes)
+				if err := m.isend(to, tagData, b[:n]); err != nil {
+					return err
+				}
+				b = b[n:]
+			}
+			continue
+		}
+		b := a.Pack(r, nil)
+		m.buffers = append(m.buffers, b)
+		if err := m.isend(to, tagData, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *mover) isend(to, tag int, b []byte) error {
+	q, err := m.c.Isend(to, tag, b)
+	if err == nil {
+		m.pending = append(m.pending, q)
+	}
+	return err
+}
+
+// giveParts sends a header that lists the parts and then their data.
+func (m *mover) giveParts(to, tag int, header []byte, parts []part) error {
+	m.buffers = append(m.buffers, header)
+	if err := m.isend(to, tag, header); err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if err := m.give(to, p.Range); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inPlace tells whether every array can be received where it belongs.
+func (m *mover) inPlace() bool {
+	for _, a := range m.arrays {
+		if _, ok := a.(InPlace); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// startTake starts receiving the data of iterations r in place and appends the requests to reqs.
+func (m *mover) startTake(from int, r dist.Range, reqs []comm.Request) ([]comm.Request, error) {
+	for _, a := range m.arrays {
+		for b := a.(InPlace).Bytes(r); len(b) > 0; {
+			n := min(len(b), pieceBytes)
+			q, err := m.c.Irecv(from, tagData, b[:n])
+			if err != nil {
+				return reqs, err
+			}
+			reqs = append(reqs, q)
+			b = b[n:]
+		}
+	}
+	return reqs, nil
+}
+
+// take receives the data of iterations r.
+func (m *mover) take(from int, r dist.Range) error {
+	for i, a := range m.arrays {
+		if p, ok := a.(InPlace); ok {
+			for b := p.Bytes(r); len(b) > 0; {
+				n := min(len(b), pieceBytes)
+				st, err := m.c.Recv(from, tagData, b[:n])
+				if err != nil {
+					return err
+				}
+				if st.Len != n {
+					return fmt.Errorf("array %d, iterations %v: rank %d sent %d bytes, %d expected: do all ranks list the same arrays?", i, r, from, st.Len, n)
+				}
+				b = b[n:]
+			}
+			continue
+		}
+		st, err := m.c.Probe(from, tagData)
+		if err != nil {
+			return err
+		}
+		if cap(m.scratch) < st.Len {
+			m.scratch = make([]byte, st.Len)
+		}
+		b := m.scratch[:st.Len]
+		if _, err := m.c.Recv(from, tagData, b); err != nil {
+			return err
+		}
+		if err := a.Unpack(r, b); err != nil {
+			return fmt.Errorf("array %d, iterations %v from rank %d: %w", i, r, from, err)
+		}
+	}
+	return nil
+}
+
+// flush waits until everything given has left: before the same memory may be given again, and at the end.
+func (m *mover) flush() error {
+	for _, q := range m.pending {
+		if _, err := q.Wait(); err != nil {
+			return err
+		}
+	}
+	clear(m.pending)
+	clear(m.buffers)
+	m.pending, m.buffers = m.pending[:0], m.buffers[:0]
+	return nil
+}
+
+// reap forgets the sends that have left, without waiting.
+func (m *mover) reap() error {
+	kept := m.pending[:0]
+	for _, q := range m.pending {
+		if _, done, err := q.Test(); err != nil {
+			return err
+		} else if !done {
+			kept = append(kept, q)
+		}
+	}
+	clear(m.pending[len(kept):])
+	m.pending = kept
+	if len(kept) == 0 {
+		clear(m.buffers)
+		m.buffers = m.buffers[:0]
+	}
+	return nil
+}
+
+// adjacent turns this rank's block from have into want, exchanging iterations with its neighbours left and right, and
+// returns the number of transfers it took part in.
+//
+// A rank sends first and receives then, so that its neighbours need not wait. Where it must hand over more than it has
+// (work passing through it), it receives from the other side first; a chain of such ranks follows the
+// direction of the flow along the line of ranks, so it ends at a rank that can send.
+func (m *mover) adjacent(left, right int, have, want dist.Range) (transfers int, err error) {
+	if err := m.flush(); err != nil {
+		return 0, err
+	}
+	run := func(step func(int, dist.Range) error, peer int, r dist.Range) {
+		if err == nil && !r.Empty() {
+			transfers++
+			err = step(peer, r)
+		}
+	}
+	toLeft, toRight := dist.Span(have.Lo, want.Lo), dist.Span(want.Hi, have.Hi)
+	fromLeft, fromRight := dist.Span(want.Lo, have.Lo), dist.Span(have.Hi, want.Hi)
+	passLeft, passRight := toLeft.Hi > have.Hi, toRight.Lo < have.Lo
+	if !passLeft {
+		run(m.give, left, toLeft)
+	}
+	if !passRight {
+		run(m.give, right, toRight)
+	}
+	run(m.take, left, fromLeft)
+	run(m.take, right, fromRight)
+	if passLeft {
+		run(m.give, left, toLeft)
+	}
+	if passRight {
+		run(m.give, right, toRight)
+	}
+	return transfers, err
+}

@@ -1,0 +1,534 @@
+package hooks
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"shiftwork/comm"
+	"shiftwork/dist"
+	"shiftwork/lb"
+)
+
+// FreeLoop describes a loop whose ranks never wait for each other: a DOALL without boundary exchange, done once or
+// several times. Iteration i needs nothing but its own data, so its repetitions may run ahead of, or behind, those of
+// other iterations.
+type FreeLoop struct {
+	Name       string
+	Iterations dist.Range
+	Repeat     int          // how often each iteration is done; at least 1
+	Weights    dist.Weights // work units of each iteration; zero: 1 each
+	Arrays     []Array
+	Quantum    float64  // s, the scheduling quantum; 0: measured
+	Record     Recorder // on the master only
+}
+
+// Free is the run time of a FreeLoop in one rank. The loop hands out its iterations in chunks:
+//
+//	for {
+//		rep, rows, ok, err := f.Next() // counts as the hook
+//		if !ok || err != nil { break }
+//		compute(rep, rows)
+//	}
+//
+// What is not done yet moves directly between any two ranks; a transfer completes whenever both have reached it,
+// and nobody else waits. The loop balances within itself down to its last iterations: chunks and periods shrink as
+// the end comes near.
+type Free struct {
+	c    comm.Comm
+	loop FreeLoop
+	cfg  lb.Config
+
+	queue  []part         // not finished, by repetition, then by index
+	done   dist.Intervals // finished here
+	chunk  part           // handed out by the last Next
+	left   float64        // work units not done
+	active bool
+	move   mover
+	master *master
+
+	k        int           // interactions so far
+	waiting  bool          // the status of interaction k-1 has no answer yet
+	called   int           // the master asked for the status of this interaction; -1: none
+	period   time.Duration // until the next status, from the last instruction
+	due      time.Duration // of the next status
+	final    bool
+	awaited  int // transfers announced by instructions that have not arrived
+	incoming []incoming
+	obeyed   int
+
+	began, since, start time.Duration
+	units               float64 // done since the last status
+	compute             time.Duration
+	chunks              int
+	moved               movement
+	rate                float64 // work units/s, of the last chunk: sizes the next one
+	chunkLen            int     // iterations of the last chunk
+	total               totals
+	interact            float64
+}
+
+// incoming is a transfer whose data is on its way.
+type incoming struct {
+	parts []part
+	reqs  []comm.Request
+}
+
+// Kinds of messages of a free loop: all travel with tagStatus, so that one probe sees whichever comes first.
+const (
+	kindStatus = iota
+	kindInstruction
+	kindCall
+	kindTransfer
+)
+
+// NewFree starts the run time; every rank must call it. See New for errors.
+func NewFree(c comm.Comm, loop FreeLoop, cfg lb.Config) (*Free, error) {
+	if loop.Name == "" {
+		loop.Name = "loop"
+	}
+	loop.Repeat = max(1, loop.Repeat)
+	common := Loop{Name: fmt.Sprintf("%s x%d", loop.Name, loop.Repeat), Iterations: loop.Iterations, Weights: loop.Weights, Arrays: loop.Arrays}
+	first, err := check(c, &common, cfg)
+	if err != nil {
+		return nil, err
+	}
+	f := &Free{c: c, loop: loop, cfg: cfg, move: mover{c: c, arrays: loop.Arrays}, obeyed: -1, called: -1}
+	start := dist.Even(loop.Iterations, c.Size(), first)
+	if own := start.Range(c.Rank()); !own.Empty() {
+		f.queue = append(f.queue, part{Range: own})
+	}
+	f.left = f.remaining()
+	f.active = cfg.Policy != lb.Off && c.Size()-first > 1 && loop.Iterations.Len() > 0
+	if f.active {
+		if err := f.startMaster(first, start); err != nil {
+			return nil, err
+		}
+	}
+	f.began = c.Now()
+	f.since, f.due = f.began, f.began
+	return f, nil
+}
+
+func (f *Free) startMaster(first int, start dist.Block) error {
+	var err error
+	if f.interact, err = measureInteraction(f.c); err != nil {
+		return err
+	}
+	quantum, err := agreeQuantum(f.c, f.loop.Quantum)
+	if err != nil {
+		return err
+	}
+	f.period = time.Duration(quantum * float64(time.Second))
+	if f.c.Rank() != 0 {
+		return nil
+	}
+	setup := lb.Loop{
+		Ranks: f.c.Size(), FirstWorker: first, Start: start, Weights: f.loop.Weights,
+		Movement: lb.Direct, Free: true, Quantum: quantum, Interact: f.interact,
+	}
+	b, err := lb.New(f.cfg, setup)
+	if err != nil {
+		return err
+	}
+	f.master = newMaster(f.c, b, true, f.record)
+	f.master.send = func(to int, in *instruction) error {
+		return f.master.sends.isend(to, tagStatus, append([]byte{kindInstruction}, in.encode()...))
+	}
+	f.master.call = func(to, interaction int) error {
+		if to == 0 {
+			f.called = interaction
+			return nil
+		}
+		var e comm.Encoder
+		e.Int(interaction)
+		return f.master.sends.isend(to, tagStatus, append([]byte{kindCall}, e.Message()...))
+	}
+	f.record(Event{Kind: "start", Config: &f.cfg, Setup: &setup})
+	return nil
+}
+
+func (f *Free) record(e Event) {
+	if f.loop.Record == nil || f.c.Rank() != 0 {
+		return
+	}
+	e.Loop, e.Time = f.loop.Name, (f.c.Now() - f.began).Seconds()
+	f.loop.Record.Record(e)
+}
+
+// Owned are the iterations that this rank has finished, in ascending order: after the loop, the ones whose data is
+// here.
+func (f *Free) Owned() []dist.Range { return f.done.Ranges() }
+
+// Next ends the computing of the previous chunk and returns the next: iterations to be done for the given repetition,
+// counted from 0. ok is false when the loop has ended for this rank.
+func (f *Free) Next() (repetition int, r dist.Range, ok bool, err error) {
+	f.finishChunk()
+	if f.active {
+		if err := f.hook(); err != nil {
+			return 0, r, false, err
+		}
+	}
+	if len(f.queue) == 0 {
+		return 0, r, false, nil
+	}
+	f.chunk = f.cut()
+	f.start = f.c.Now()
+	return f.chunk.repetition, f.chunk.Range, true, nil
+}
+
+func (f *Free) finishChunk() {
+	if f.chunk.Empty() {
+		return
+	}
+	took := f.c.Now() - f.start
+	units := f.loop.Weights.Units(f.chunk.Range)
+	f.compute += took
+	f.units += units
+	f.left -= units
+	f.chunks++
+	if took > 0 {
+		f.rate = units / took.Seconds()
+	}
+	f.chunk.repetition++
+	f.insert(f.chunk)
+	f.chunk = part{}
+}
+
+// insert queues a part behind those of the same repetition that have lower indices, and joins neighbours.
+func (f *Free) insert(p part) {
+	if p.repetition >= f.loop.Repeat {
+		f.done.Add(p.Range)
+		return
+	}
+	i, _ := slices.BinarySearchFunc(f.queue, p, func(a, b part) int {
+		if a.repetition != b.repetition {
+			return a.repetition - b.repetition
+		}
+		return a.Lo - b.Lo
+	})
+	if i > 0 && f.queue[i-1].repetition == p.repetition && f.queue[i-1].Hi == p.Lo {
+		i--
+		f.queue[i].Hi = p.Hi
+	} else {
+		f.queue = slices.Insert(f.queue, i, p)
+	}
+	if i+1 < len(f.queue) && f.queue[i+1].repetition == p.repetition && f.queue[i].Hi == f.queue[i+1].Lo {
+		f.queue[i].Hi = f.queue[i+1].Hi
+		f.queue = slices.Delete(f.queue, i+1, i+2)
+	}
+}
+
+// cut takes the next chunk off the front of the queue: so many iterations as take an eighth of the period at the rate of
+// the last chunk, at most twice as many as then, so that one fast sample cannot make a rank deaf.
+func (f *Free) cut() part {
+	front := &f.queue[0]
+	n := front.Len()
+	if f.active {
+		n = 1
+		if f.rate > 0 {
+			want := f.rate * max(f.period/8, 100*time.Microsecond).Seconds()
+			n = max(1, f.loop.Weights.Front(front.Range, want))
+		}
+		n = min(n, 2*max(1, f.chunkLen), front.Len())
+	}
+	p := part{Range: dist.Span(front.Lo, front.Lo+n), repetition: front.repetition}
+	front.Lo += n
+	if front.Empty() {
+		f.queue = slices.Delete(f.queue, 0, 1)
+	}
+	f.chunkLen = n
+	return p
+}
+
+// Annotate is deferred around the loop: see Hooks.Annotate.
+func (f *Free) Annotate() {
+	if f.chunk.Empty() {
+		return
+	}
+	if v := recover(); v != nil {
+		panic(&PanicError{Rank: f.c.Rank(), Phase: f.total.chunks + f.chunks, Loop: f.loop.Name, Value: v, Stack: debug.Stack()})
+	}
+}
+
+// hook is one execution of the hook between chunks.
+func (f *Free) hook() error {
+	for {
+		if err := f.receive(); err != nil {
+			return err
+		}
+		if !f.final && !f.waiting && f.awaited == 0 && (len(f.queue) == 0 || f.c.Now() >= f.due || f.called == f.k) {
+			if err := f.report(); err != nil {
+				return err
+			}
+			continue
+		}
+		synchronous := f.waiting && f.cfg.Interaction == lb.Synchronous
+		if len(f.queue) > 0 && !synchronous {
+			return nil
+		}
+		if f.final && f.awaited == 0 {
+			return nil
+		}
+		if err := f.wait(); err != nil {
+			return err
+		}
+	}
+}
+
+// wait sleeps until a message has come or the data of a transfer is complete.
+func (f *Free) wait() error {
+	if len(f.incoming) == 0 {
+		_, err := f.c.Probe(comm.Any, tagStatus)
+		return err
+	}
+	in := &f.incoming[0]
+	i, _, err := f.c.WaitAny(in.reqs)
+	if i >= 0 {
+		in.reqs[i] = nil
+	}
+	return err
+}
+
+// receive takes in everything that has arrived, without waiting.
+func (f *Free) receive() error {
+	if err := f.move.reap(); err != nil {
+		return err
+	}
+	for {
+		st, ok, err := f.c.Iprobe(comm.Any, tagStatus)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		b := make([]byte, st.Len)
+		if _, err := f.c.Recv(st.Source, tagStatus, b); err != nil {
+			return err
+		}
+		if err := f.handle(st.Source, b); err != nil {
+			return err
+		}
+	}
+	if f.master != nil {
+		if in := f.master.take(f.k - 1); in != nil {
+			if err := f.obey(in); err != nil {
+				return err
+			}
+		}
+	}
+	return f.complete()
+}
+
+func (f *Free) handle(from int, b []byte) error {
+	if len(b) == 0 {
+		return fmt.Errorf("rank %d sent an empty message", from)
+	}
+	body := b[1:]
+	switch b[0] {
+	case kindStatus:
+		if f.master == nil {
+			return fmt.Errorf("rank %d sent its status to rank %d, which is not the master", from, f.c.Rank())
+		}
+		s, err := decodeStatus(body)
+		if err != nil {
+			return err
+		}
+		began := f.c.Now()
+		err = f.master.add(s)
+		f.master.busy += f.c.Now() - began
+		return err
+	case kindInstruction:
+		in, err := decodeInstruction(body)
+		if err != nil {
+			return err
+		}
+		return f.obey(in)
+	case kindCall:
+		d := comm.NewDecoder(body)
+		f.called = d.Int()
+		return d.Finish()
+	case kindTransfer:
+		return f.accept(from, body)
+	}
+	return fmt.Errorf("rank %d sent a message of unknown kind %d", from, b[0])
+}
+
+func (f *Free) report() error {
+	now := f.c.Now()
+	elapsed := now - f.since
+	s := lb.Status{
+		Rank: f.c.Rank(), Interaction: f.k, Obeyed: f.obeyed,
+		Units: f.units, Compute: f.compute.Seconds(), Elapsed: elapsed.Seconds(),
+		Wait:   max(0, elapsed-f.compute-f.moved.time).Seconds(),
+		Phases: f.chunks, PhasesLeft: -1,
+		Owned: f.left, OwnedIterations: f.iterations(),
+		MoveTime: f.moved.time.Seconds(), MoveTransfers: f.moved.transfers, MoveUnits: f.moved.units,
+	}
+	f.closeBooks(now)
+	f.k++
+	f.waiting = true
+	if f.master != nil {
+		return f.master.add(s)
+	}
+	// Into move.pending, not a blocking send: the master may be computing.
+	return f.move.isend(0, tagStatus, append([]byte{kindStatus}, encodeStatus(&s)...))
+}
+
+func (f *Free) closeBooks(now time.Duration) {
+	f.total.units += f.units
+	f.total.compute += f.compute
+	f.total.move += f.moved.time
+	f.total.chunks += f.chunks
+	f.units, f.compute, f.chunks, f.moved = 0, 0, 0, movement{}
+	f.since = now
+}
+
+func (f *Free) obey(in *instruction) error {
+	if in.interaction != f.k-1 || !f.waiting {
+		return fmt.Errorf("rank %d expected instruction %d and got %d", f.c.Rank(), f.k-1, in.interaction)
+	}
+	f.waiting = false
+	f.obeyed = in.interaction
+	f.period = time.Duration(in.period * float64(time.Second))
+	f.due = f.c.Now() + f.period
+	f.final = in.final
+	for _, t := range in.transfers {
+		if t.To == f.c.Rank() {
+			f.awaited++
+			continue
+		}
+		began := f.c.Now()
+		parts, units := f.takeTail(t.Units)
+		f.left -= units
+		if err := f.move.giveParts(t.To, tagStatus, encodeParts([]byte{kindTransfer}, parts), parts); err != nil {
+			return err
+		}
+		f.moved.time += f.c.Now() - began
+		f.moved.transfers++
+		f.moved.units += units
+	}
+	return nil
+}
+
+// takeTail removes the iterations that would be done last, so many that their remaining work units come nearest to
+// units. The rank may have done some of them since it reported, so it may be fewer, or none.
+func (f *Free) takeTail(units float64) (parts []part, taken float64) {
+	for len(f.queue) > 0 {
+		last := &f.queue[len(f.queue)-1]
+		each := float64(f.loop.Repeat - last.repetition)
+		n := f.loop.Weights.Tail(last.Range, (units-taken)/each)
+		if n == 0 {
+			break
+		}
+		p := part{Range: dist.Span(last.Hi-n, last.Hi), repetition: last.repetition}
+		parts = append(parts, p)
+		taken += each * f.loop.Weights.Units(p.Range)
+		last.Hi -= n
+		if !last.Empty() {
+			break
+		}
+		f.queue = f.queue[:len(f.queue)-1]
+	}
+	return parts, taken
+}
+
+// accept starts receiving a transfer whose header has come.
+func (f *Free) accept(from int, header []byte) error {
+	parts, err := decodeParts(header)
+	if err != nil {
+		return fmt.Errorf("transfer from rank %d: %w", from, err)
+	}
+	in := incoming{parts: parts}
+	began := f.c.Now()
+	inPlace := f.move.inPlace()
+	for _, p := range parts {
+		if inPlace {
+			in.reqs, err = f.move.startTake(from, p.Range, in.reqs)
+		} else {
+			err = f.move.take(from, p.Range)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	f.incoming = append(f.incoming, in)
+	f.moved.time += f.c.Now() - began
+	f.moved.transfers++
+	return nil
+}
+
+// complete queues the iterations of transfers whose data is all here.
+func (f *Free) complete() error {
+	kept := f.incoming[:0]
+	for _, in := range f.incoming {
+		open := false
+		for i, q := range in.reqs {
+			if q == nil {
+				continue
+			}
+			_, done, err := q.Test()
+			if err != nil {
+				return err
+			}
+			if done {
+				in.reqs[i] = nil
+			} else {
+				open = true
+			}
+		}
+		if open {
+			kept = append(kept, in)
+			continue
+		}
+		f.awaited--
+		for _, p := range in.parts {
+			units := f.loop.Weights.Units(p.Range) * float64(f.loop.Repeat-p.repetition)
+			f.left += units
+			f.moved.units += units
+			f.total.iterations += p.Len()
+			f.insert(p)
+		}
+	}
+	clear(f.incoming[len(kept):])
+	f.incoming = kept
+	return nil
+}
+
+func (f *Free) remaining() float64 {
+	units := 0.0
+	for _, p := range f.queue {
+		units += f.loop.Weights.Units(p.Range) * float64(f.loop.Repeat-p.repetition)
+	}
+	return units
+}
+
+func (f *Free) iterations() int {
+	n := 0
+	for _, p := range f.queue {
+		n += p.Len()
+	}
+	return n
+}
+
+// Finish ends the loop: every rank calls it after Next returned false. Rank 0 gets the report of all ranks; the others
+// get nil.
+func (f *Free) Finish() (*Report, error) {
+	f.closeBooks(f.c.Now())
+	if f.master != nil {
+		if err := f.master.sends.flush(); err != nil {
+			return nil, err
+		}
+	}
+	if err := f.move.flush(); err != nil {
+		return nil, err
+	}
+	own := RankReport{
+		Rank: f.c.Rank(), Iterations: f.done.Len(), Units: f.total.units,
+		Elapsed: (f.c.Now() - f.began).Seconds(),
+		Compute: f.total.compute.Seconds(), Move: f.total.move.Seconds(), Taken: f.total.iterations,
+	}
+	return gatherReport(f.c, own, f.k, f.master, f.interact, f.record)
+}

@@ -1,0 +1,473 @@
+package hooks
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+	"time"
+
+	"shiftwork/comm"
+	"shiftwork/dist"
+	"shiftwork/lb"
+)
+
+// Loop describes a distributed loop to the run time. It must be the same on every rank, but for the contents of Arrays.
+type Loop struct {
+	Name       string       // for messages and records; default "loop"
+	Iterations dist.Range   // the distributed loop's index space
+	Weights    dist.Weights // work units of each iteration; zero: 1 each
+	Arrays     []Array      // the data that moves with the iterations
+	Adjacent   bool         // each rank owns one block and neighbours own neighbouring blocks, always
+	Phases     int          // how often Hook will be called; 0: unknown
+	Quantum    float64      // s, the scheduling quantum; 0: measured
+
+	// Before, if set, is called on every rank that is about to give or take iterations, at the same hook everywhere,
+	// with its range before and after (Adjacent loops). Boundary data under way can be received there.
+	Before func(have, want dist.Range) error
+
+	Record Recorder // on the master only; nil: nothing is recorded
+}
+
+// Hooks is the run time of one distributed loop in one rank. Its methods are called from one goroutine, and Hook and
+// Finish equally often by every rank.
+type Hooks struct {
+	c    comm.Comm
+	loop Loop
+	cfg  lb.Config
+
+	block    dist.Range     // Adjacent: what this rank owns
+	owned    dist.Intervals // otherwise
+	units    float64        // work units owned
+	left     int            // neighbour that owns the block below, -1: none
+	right    int            // neighbour that owns the block above, -1: none
+	active   bool           // balancing at all
+	move     mover
+	master   *master // on rank 0
+	interact float64 // s, measured at start
+
+	phase, next int // hook executions so far; the one that interacts next
+	k           int // interactions so far
+	obeyed      int // last instruction obeyed, -1 none
+
+	began      time.Duration // of the loop
+	since      time.Duration // of the last status
+	sincePhase int
+	start      time.Duration // of the phase under way
+	inPhase    bool
+	done       float64       // work units since the last status
+	compute    time.Duration // since the last status
+	moved      movement      // since the last status
+
+	total totals
+}
+
+type movement struct {
+	time      time.Duration
+	transfers int
+	units     float64
+}
+
+type totals struct {
+	units      float64
+	compute    time.Duration
+	move       time.Duration
+	iterations int // taken from other ranks
+	chunks     int // of a free loop
+}
+
+// New starts the run time of a loop; every rank must call it. The iterations are split evenly, over ranks 1 to P-1
+// when the configuration asks for a dedicated master. An error is the same on every rank when it is in
+// the arguments, and ranks whose arguments differ all get an error.
+func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
+	if loop.Name == "" {
+		loop.Name = "loop"
+	}
+	first, err := check(c, &loop, cfg)
+	if err != nil {
+		return nil, err
+	}
+	start := dist.Even(loop.Iterations, c.Size(), first)
+	h := &Hooks{
+		c: c, loop: loop, cfg: cfg,
+		left: -1, right: -1,
+		move:   mover{c: c, arrays: loop.Arrays},
+		obeyed: -1, next: 1,
+	}
+	rank := c.Rank()
+	h.block = start.Range(rank)
+	h.owned.Add(h.block)
+	h.units = loop.Weights.Units(h.block)
+	if !h.block.Empty() {
+		if h.block.Lo > loop.Iterations.Lo {
+			h.left = rank - 1
+		}
+		if h.block.Hi < loop.Iterations.Hi {
+			h.right = rank + 1
+		}
+	}
+	// With one iteration a rank, or fewer, there is nothing that could be shifted.
+	workers := c.Size() - first
+	h.active = cfg.Policy != lb.Off && workers > 1 && loop.Iterations.Len() > workers
+	if h.active {
+		if err := h.startMaster(first, start); err != nil {
+			return nil, err
+		}
+	}
+	h.began = c.Now()
+	h.since = h.began
+	return h, nil
+}
+
+// check validates the arguments, holds them against those of the other ranks, and returns the first rank that computes.
+func check(c comm.Comm, loop *Loop, cfg lb.Config) (first int, err error) {
+	err = cfg.Validate()
+	if cfg.DedicatedMaster {
+		first = 1
+	}
+	if c.Size() <= first {
+		err = errors.Join(err, fmt.Errorf("a dedicated master needs at least 2 ranks, there is %d", c.Size()))
+	}
+	if loop.Iterations.Hi < loop.Iterations.Lo {
+		err = errors.Join(err, fmt.Errorf("iterations %v: the end lies before the beginning", loop.Iterations))
+	}
+	if err := comm.Agree(c, err); err != nil {
+		return first, err
+	}
+	return first, agree(c, fmt.Sprintf("loop %q: iterations %v of %v units, %d arrays, adjacent %v, phases %d, configuration %+v",
+		loop.Name, loop.Iterations, loop.Weights.Units(loop.Iterations), len(loop.Arrays), loop.Adjacent, loop.Phases, cfg))
+}
+
+// agree holds what each rank says against what rank 0 says. Ranks with different configurations would hang.
+func agree(c comm.Comm, said string) error {
+	all, err := comm.AllGather(c, []byte(said))
+	if err != nil {
+		return err
+	}
+	for r, b := range all {
+		if string(b) != string(all[0]) {
+			return fmt.Errorf("rank %d has another configuration than rank 0: %s; rank 0 has %s", r, b, all[0])
+		}
+	}
+	return nil
+}
+
+func (h *Hooks) startMaster(first int, start dist.Block) error {
+	var err error
+	if h.interact, err = measureInteraction(h.c); err != nil {
+		return err
+	}
+	quantum, err := agreeQuantum(h.c, h.loop.Quantum)
+	if err != nil {
+		return err
+	}
+	if h.c.Rank() != 0 {
+		return nil
+	}
+	movement := lb.Direct
+	if h.loop.Adjacent {
+		movement = lb.Adjacent
+	}
+	setup := lb.Loop{
+		Ranks: h.c.Size(), FirstWorker: first, Start: start, Weights: h.loop.Weights,
+		Movement: movement, Quantum: quantum, Interact: h.interact,
+	}
+	b, err := lb.New(h.cfg, setup)
+	if err != nil {
+		return err
+	}
+	h.master = newMaster(h.c, b, !h.loop.Adjacent, h.record)
+	h.record(Event{Kind: "start", Config: &h.cfg, Setup: &setup})
+	return nil
+}
+
+func (h *Hooks) record(e Event) {
+	if h.loop.Record == nil || h.c.Rank() != 0 {
+		return
+	}
+	e.Loop, e.Time = h.loop.Name, (h.c.Now() - h.began).Seconds()
+	h.loop.Record.Record(e)
+}
+
+// Range is the block of iterations that this rank owns (Adjacent loops). It changes only inside Hook.
+func (h *Hooks) Range() dist.Range { return h.block }
+
+// Ranges are the iterations that this rank owns, in ascending order. They change only inside Hook.
+func (h *Hooks) Ranges() []dist.Range {
+	if h.loop.Adjacent {
+		if h.block.Empty() {
+			return nil
+		}
+		return []dist.Range{h.block}
+	}
+	return h.owned.Ranges()
+}
+
+// Neighbours are the ranks that own the iterations just below and above this rank's block; -1 where there is none.
+// They never change.
+func (h *Hooks) Neighbours() (left, right int) { return h.left, h.right }
+
+// Begin starts the computing of a phase. What lies between Begin and End is the computing that rates are made of;
+// waiting for a neighbour and communication belong outside.
+func (h *Hooks) Begin() {
+	h.start = h.c.Now()
+	h.inPhase = true
+}
+
+// End ends the computing of a phase that did all iterations of Range once.
+func (h *Hooks) End() { h.EndPart(1) }
+
+// EndPart ends the computing of a phase that did the given fraction of each own iteration, such as one strip of a
+// strip-mined loop.
+func (h *Hooks) EndPart(fraction float64) {
+	h.compute += h.c.Now() - h.start
+	h.inPhase = false
+	h.done += h.units * fraction
+}
+
+// Compute is Begin, f, End. A panic in f becomes one that names rank, loop and phase (*PanicError).
+func (h *Hooks) Compute(f func()) {
+	defer h.Annotate()
+	h.Begin()
+	f()
+	h.End()
+}
+
+// PanicError says where the program's code panicked.
+type PanicError struct {
+	Rank, Phase int
+	Loop        string
+	Value       any
+	Stack       []byte
+}
+
+func (p *PanicError) Error() string {
+	return fmt.Sprintf("rank %d: panic in loop %q, phase %d: %v\n%s", p.Rank, p.Loop, p.Phase, p.Value, p.Stack)
+}
+
+// Annotate is deferred around code between Begin and End, once for many phases: it turns a panic there into one whose
+// value is a *PanicError. Other panics pass as they are.
+func (h *Hooks) Annotate() {
+	if !h.inPhase {
+		return
+	}
+	if v := recover(); v != nil {
+		panic(&PanicError{Rank: h.c.Rank(), Phase: h.phase, Loop: h.loop.Name, Value: v, Stack: debug.Stack()})
+	}
+}
+
+// Hook ends a phase. Most calls only count; one that interacts sends this rank's status, takes the master's
+// instruction and carries it out. After it returned true, Range may differ, and the data of the iterations is there.
+// Every rank that the instruction concerns obeys it at the same call; ranks that it does not concern wait for nobody.
+func (h *Hooks) Hook() (moved bool, err error) {
+	h.phase++
+	if !h.active {
+		return false, nil
+	}
+	if h.phase < h.next {
+		if h.master != nil && h.master.missing > 0 {
+			return false, h.master.poll()
+		}
+		return false, nil
+	}
+	return h.interaction()
+}
+
+func (h *Hooks) interaction() (bool, error) {
+	if err := h.report(); err != nil {
+		return false, err
+	}
+	answer := h.k // synchronous: wait for the answer to the status just sent
+	if h.cfg.Interaction == lb.Pipelined {
+		answer-- // pipelined: for the answer to the one before, which is on its way since long
+	}
+	h.k++
+	if answer < 0 {
+		h.next = h.phase + 1
+		return false, nil
+	}
+	in, err := h.instruction(answer)
+	if err != nil {
+		return false, err
+	}
+	h.next = h.phase + max(1, in.nextHook)
+	h.obeyed = in.interaction
+	return h.obey(in)
+}
+
+// report sends the status of the phases since the last one.
+func (h *Hooks) report() error {
+	now := h.c.Now()
+	elapsed := now - h.since
+	s := lb.Status{
+		Rank: h.c.Rank(), Interaction: h.k, Obeyed: h.obeyed,
+		Units: h.done, Compute: h.compute.Seconds(), Elapsed: elapsed.Seconds(),
+		Wait:   max(0, elapsed-h.compute-h.moved.time).Seconds(),
+		Phases: h.phase - h.sincePhase, PhasesLeft: -1,
+		Owned: h.units, OwnedIterations: h.count(),
+		MoveTime: h.moved.time.Seconds(), MoveTransfers: h.moved.transfers, MoveUnits: h.moved.units,
+	}
+	if h.loop.Phases > 0 {
+		s.PhasesLeft = max(0, h.loop.Phases-h.phase)
+	}
+	h.closeBooks(now)
+	if h.master != nil {
+		return h.master.add(s)
+	}
+	return h.c.Send(0, tagStatus, encodeStatus(&s))
+}
+
+func (h *Hooks) closeBooks(now time.Duration) {
+	h.total.units += h.done
+	h.total.compute += h.compute
+	h.total.move += h.moved.time
+	h.done, h.compute, h.moved = 0, 0, movement{}
+	h.since, h.sincePhase = now, h.phase
+}
+
+func (h *Hooks) instruction(k int) (*instruction, error) {
+	if h.master != nil {
+		return h.master.serve(k)
+	}
+	in, err := receiveInstruction(h.c)
+	if err == nil && in.interaction != k {
+		err = fmt.Errorf("rank %d expected instruction %d and got %d", h.c.Rank(), k, in.interaction)
+	}
+	return in, err
+}
+
+func receiveInstruction(c comm.Comm) (*instruction, error) {
+	st, err := c.Probe(0, tagInstruction)
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, st.Len)
+	if _, err := c.Recv(0, tagInstruction, b); err != nil {
+		return nil, err
+	}
+	return decodeInstruction(b)
+}
+
+func (h *Hooks) count() int {
+	if h.loop.Adjacent {
+		return h.block.Len()
+	}
+	return h.owned.Len()
+}
+
+func (h *Hooks) obey(in *instruction) (bool, error) {
+	began, units, count := h.c.Now(), h.units, h.count()
+	var transfers int
+	var err error
+	if h.loop.Adjacent {
+		transfers, err = h.obeyAdjacent(in)
+	} else {
+		transfers, err = h.obeyDirect(in)
+	}
+	if err != nil || transfers == 0 {
+		return false, err
+	}
+	h.moved.time += h.c.Now() - began
+	h.moved.transfers += transfers
+	h.moved.units += math.Abs(h.units - units)
+	h.total.iterations += max(0, h.count()-count)
+	return true, nil
+}
+
+func (h *Hooks) obeyAdjacent(in *instruction) (int, error) {
+	have, want := h.block, in.own
+	if have == want {
+		return 0, nil
+	}
+	if h.loop.Before != nil {
+		if err := h.loop.Before(have, want); err != nil {
+			return 0, err
+		}
+	}
+	n, err := h.move.adjacent(h.left, h.right, have, want)
+	h.block, h.units = want, h.loop.Weights.Units(want)
+	return n, err
+}
+
+// obeyDirect carries out the transfers of this rank: a rank only gives or only takes, so no order can lock up.
+func (h *Hooks) obeyDirect(in *instruction) (int, error) {
+	if len(in.transfers) == 0 {
+		return 0, nil
+	}
+	if err := h.move.flush(); err != nil {
+		return 0, err
+	}
+	for _, t := range in.transfers {
+		if t.From != h.c.Rank() {
+			if err := h.takeDirect(t.From); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		given := h.owned.TakeTail(h.loop.Weights, t.Units, 1)
+		parts := make([]part, len(given))
+		for i, r := range given {
+			parts[i].Range = r
+			h.units -= h.loop.Weights.Units(r)
+		}
+		if err := h.move.giveParts(t.To, tagHeader, encodeParts(nil, parts), parts); err != nil {
+			return 0, err
+		}
+	}
+	return len(in.transfers), nil
+}
+
+func (h *Hooks) takeDirect(from int) error {
+	b, err := receiveAll(h.c, from, tagHeader)
+	if err != nil {
+		return err
+	}
+	parts, err := decodeParts(b)
+	if err != nil {
+		return fmt.Errorf("transfer from rank %d: %w", from, err)
+	}
+	for _, p := range parts {
+		if err := h.move.take(from, p.Range); err != nil {
+			return err
+		}
+		h.owned.Add(p.Range)
+		h.units += h.loop.Weights.Units(p.Range)
+	}
+	return nil
+}
+
+func receiveAll(c comm.Comm, from, tag int) ([]byte, error) {
+	st, err := c.Probe(from, tag)
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, st.Len)
+	_, err = c.Recv(st.Source, tag, b)
+	return b, err
+}
+
+// Finish ends the loop: every rank calls it after its last Hook. Messages under way are taken in, and
+// rank 0 gets the report of all ranks; the others get nil.
+func (h *Hooks) Finish() (*Report, error) {
+	h.closeBooks(h.c.Now())
+	if h.active && h.k > 0 && h.cfg.Interaction == lb.Pipelined {
+		// The last status has an answer that nobody obeys any more.
+		if _, err := h.instruction(h.k - 1); err != nil {
+			return nil, err
+		}
+	}
+	if h.master != nil {
+		if err := h.master.sends.flush(); err != nil {
+			return nil, err
+		}
+	}
+	if err := h.move.flush(); err != nil {
+		return nil, err
+	}
+	own := RankReport{
+		Rank: h.c.Rank(), Iterations: h.count(), Units: h.total.units,
+		Elapsed: (h.c.Now() - h.began).Seconds(),
+		Compute: h.total.compute.Seconds(), Move: h.total.move.Seconds(), Taken: h.total.iterations,
+	}
+	return gatherReport(h.c, own, h.k, h.master, h.interact, h.record)
+}

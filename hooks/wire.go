@@ -1,0 +1,127 @@
+package hooks
+
+import (
+	"fmt"
+
+	"shiftwork/comm"
+	"shiftwork/dist"
+	"shiftwork/lb"
+)
+
+// Tags of the run time, just below those of the collectives. A program's own messages use smaller ones.
+const (
+	tagStatus      = comm.MaxUserTag - 1 - iota // rank to master
+	tagInstruction                              // master to rank
+	tagHeader                                   // what a direct transfer carries
+	tagData                                     // the data of iterations
+	// MaxTag is the largest tag that a program may use beside this package.
+	MaxTag = comm.MaxUserTag - 10
+)
+
+// instruction is what the master tells one rank at an interaction.
+type instruction struct {
+	interaction int
+	nextHook    int             // phases until the next interaction
+	period      float64         // s until the next interaction, for ranks that go by the clock
+	final       bool            // nothing more will be decided
+	own         dist.Range      // adjacent movement: the block from now on
+	transfers   []dist.Transfer // direct movement: those of this rank
+}
+
+func (in *instruction) encode() []byte {
+	var e comm.Encoder
+	e.Int(in.interaction)
+	e.Int(in.nextHook)
+	e.Float64(in.period)
+	e.Int(boolInt(in.final))
+	e.Int(in.own.Lo)
+	e.Int(in.own.Hi)
+	e.Int(len(in.transfers))
+	for _, t := range in.transfers {
+		e.Int(t.From)
+		e.Int(t.To)
+		e.Int(t.Iterations)
+		e.Float64(t.Units)
+	}
+	return e.Message()
+}
+
+func boolInt(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func decodeInstruction(b []byte) (*instruction, error) {
+	d := comm.NewDecoder(b)
+	in := &instruction{interaction: d.Int(), nextHook: d.Int(), period: d.Float64(), final: d.Int() != 0}
+	in.own = dist.Range{Lo: d.Int(), Hi: d.Int()}
+	for n := d.Int(); n > 0 && d.Err() == nil; n-- {
+		in.transfers = append(in.transfers, dist.Transfer{From: d.Int(), To: d.Int(), Iterations: d.Int(), Units: d.Float64()})
+	}
+	if err := d.Finish(); err != nil {
+		return nil, fmt.Errorf("instruction from the master: %w", err)
+	}
+	return in, nil
+}
+
+func encodeStatus(s *lb.Status) []byte {
+	var e comm.Encoder
+	e.Int(s.Rank)
+	e.Int(s.Interaction)
+	e.Int(s.Obeyed)
+	e.Float64(s.Units)
+	e.Float64(s.Compute)
+	e.Float64(s.Elapsed)
+	e.Float64(s.Wait)
+	e.Int(s.Phases)
+	e.Int(s.PhasesLeft)
+	e.Float64(s.Owned)
+	e.Int(s.OwnedIterations)
+	e.Float64(s.MoveTime)
+	e.Int(s.MoveTransfers)
+	e.Float64(s.MoveUnits)
+	return e.Message()
+}
+
+func decodeStatus(b []byte) (lb.Status, error) {
+	d := comm.NewDecoder(b)
+	s := lb.Status{
+		Rank: d.Int(), Interaction: d.Int(), Obeyed: d.Int(),
+		Units: d.Float64(), Compute: d.Float64(), Elapsed: d.Float64(), Wait: d.Float64(),
+		Phases: d.Int(), PhasesLeft: d.Int(),
+		Owned: d.Float64(), OwnedIterations: d.Int(),
+		MoveTime: d.Float64(), MoveTransfers: d.Int(), MoveUnits: d.Float64(),
+	}
+	if err := d.Finish(); err != nil {
+		return s, fmt.Errorf("status: %w", err)
+	}
+	return s, nil
+}
+
+// part is a range of iterations that travels together, and how often each of them has been done.
+type part struct {
+	dist.Range
+	repetition int
+}
+
+func encodeParts(b []byte, parts []part) []byte {
+	var e comm.Encoder
+	e.Int(len(parts))
+	for _, p := range parts {
+		e.Int(p.Lo)
+		e.Int(p.Hi)
+		e.Int(p.repetition)
+	}
+	return append(b, e.Message()...)
+}
+
+func decodeParts(b []byte) ([]part, error) {
+	d := comm.NewDecoder(b)
+	var parts []part
+	for n := d.Int(); n > 0 && d.Err() == nil; n-- {
+		parts = append(parts, part{Range: dist.Range{Lo: d.Int(), Hi: d.Int()}, repetition: d.Int()})
+	}
+	return parts, d.Finish()
+}

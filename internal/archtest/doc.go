@@ -1,0 +1,23 @@
+// Package archtest holds the house in order: its test fails when a package imports what it must not.
+//
+//	filter  dist  pipeline     pure: no system, clock, network, goroutine or randomness
+//	          |
+//	         lb                the same; decides
+//	          |
+//	comm ─── hooks             messages; comm/mpi alone knows MPI and cgo
+//	          |
+//	        loops              neither hooks nor loops knows which transport it runs on
+//	          |
+//	        spmd               picks the transport
+//	          |
+//	        apps               programs, and what only they use
+//	          |
+//	       scripts             experiments
+//
+// A package imports only packages that stand above it. What lies in internal serves tests and experiments. Imports are
+// read from the sources with go/parser, all files whatever their build tags, and for packages of others with go list.
+//
+// Besides: every package says what it is, and no file is longer than 700 lines.
+//
+// It does not look at what a package does with what it may import.
+package archtest

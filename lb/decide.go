@@ -1,0 +1,238 @@
+package lb
+
+import (
+	"fmt"
+	"math"
+
+	"shiftwork/dist"
+)
+
+// The constants of the decision (S&S 1997, sections 6.2 and 6.3).
+const (
+	// defaultThreshold is tfract, the paper's 0.1.
+	defaultThreshold = 0.1
+	// quietThreshold is the lowest value to which an automatic threshold falls where nothing has moved for
+	// quietInteractions: it lets an imbalance through that stays under tfract for ever, such as a recovery on one of many
+	// ranks, which is worth only (1-s)/P.
+	quietThreshold    = 0.03
+	quietInteractions = 20
+	// unpredictable is the margin of the profitability test: a movement is cancelled only if its cost exceeds this many
+	// times the benefit, because how long the rates will stay as they are is a gross estimate. Where the end of the loop
+	// bounds the benefit there is nothing to estimate and the margin is 1.
+	unpredictable = 2
+	// falseAlarms is the number of decisions per rank in which noise may look like an imbalance once.
+	falseAlarms = 1000
+	// coarse is the part of the threshold that whole iterations must still reach: a plan that saves less is not worth
+	// its messages.
+	coarse = 0.5
+)
+
+// threshold returns tfract as configured, or where the automatic one starts.
+func (b *Balancer) threshold() float64 {
+	switch {
+	case b.cfg.NoThreshold:
+		return 0
+	case b.cfg.Threshold > 0:
+		return b.cfg.Threshold
+	}
+	return defaultThreshold
+}
+
+// decideOn is the paper's Figure 21: imbalance, threshold, plan, profitability. It fills b.transfers if work moves.
+func (b *Balancer) decideOn(d *Decision, m balance, statuses []Status, target float64) {
+	if why := b.immovable(); why != "" {
+		d.Reason = why
+		return
+	}
+	if m.slowest < 0 {
+		d.Reason = "no rates yet, or no work"
+		return
+	}
+	rates, passed := b.imbalanced(d, m)
+	if !passed {
+		return
+	}
+	if &rates[0] != &b.filtered[0] {
+		m = b.measure(b.work, rates)
+		b.share(rates)
+	}
+	b.plan(rates, statuses)
+	if len(b.transfers) == 0 {
+		d.Reason = fmt.Sprintf("imbalance %.3f, but whole iterations cannot be divided better", d.Imbalance)
+		return
+	}
+	after := b.measure(b.want, rates)
+	saved := 0.0
+	switch {
+	case math.IsInf(m.current, 1):
+		saved = 1
+	case m.current > 0:
+		saved = 1 - after.current/m.current
+	}
+	if saved <= max(1e-9, coarse*d.Threshold) {
+		b.transfers = b.transfers[:0]
+		d.Reason = fmt.Sprintf("imbalance %.3f, but whole iterations save only %.3f", d.Imbalance, max(0, saved))
+		return
+	}
+	b.judge(d, m, saved, statuses, target)
+}
+
+// immovable returns why nothing can move, empty if something can.
+func (b *Balancer) immovable() string {
+	workers := b.loop.Ranks - b.loop.FirstWorker
+	if workers < 2 {
+		return "one worker: nowhere to move work to"
+	}
+	if b.loop.Free {
+		return ""
+	}
+	total := 0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		total += b.iterations[r]
+	}
+	if total <= workers {
+		return fmt.Sprintf("%d iterations for %d workers: nothing to divide", total, workers)
+	}
+	return ""
+}
+
+// imbalanced is the threshold test. It returns the rates that the plan must follow.
+//
+// A fixed threshold is the paper's: rfract >= tfract. The automatic one looks at two estimates. The filtered rates react
+// fast, but their noise is large and, one rank in many being unlucky, passes any fixed threshold at times. The levels, means
+// since the last change, have a known error. So the fast test needs both; and where all has been quiet the levels alone may
+// show a small but certain imbalance.
+func (b *Balancer) imbalanced(d *Decision, m balance) (rates []float64, passed bool) {
+	auto := !b.cfg.NoThreshold && b.cfg.Threshold == 0
+	if !auto {
+		if d.Imbalance < d.Threshold || d.Imbalance <= 1e-9 {
+			d.Reason = fmt.Sprintf("balanced: imbalance %.3f, threshold %.3f", d.Imbalance, d.Threshold)
+			return b.filtered, false
+		}
+		return b.filtered, true
+	}
+	level := b.measure(b.work, b.level)
+	certain := level.fraction()
+	// The slowest of P ranks in falseAlarms decisions: the noise of P falseAlarms draws, by the union bound.
+	workers := float64(b.loop.Ranks - b.loop.FirstWorker)
+	noise := b.uncertainty(level) * math.Sqrt(2*math.Log(falseAlarms*workers))
+	if d.Imbalance >= d.Threshold {
+		if certain >= max(coarse*d.Threshold, noise) {
+			return b.filtered, true
+		}
+		d.Reason = fmt.Sprintf("imbalance %.3f may be noise: %.3f in the mean rates, of which %.3f is uncertain", d.Imbalance, certain, noise)
+		return b.filtered, false
+	}
+	quiet := d.Interaction-b.lastMove >= quietInteractions
+	if low := max(quietThreshold, noise); quiet && low < d.Threshold {
+		d.Threshold = low
+		if certain >= low {
+			d.Imbalance = certain
+			return b.level, true
+		}
+	}
+	d.Reason = fmt.Sprintf("balanced: imbalance %.3f, threshold %.3f", d.Imbalance, d.Threshold)
+	return b.filtered, false
+}
+
+// judge is the profitability test (S&S 1997, section 6.3): it cancels the planned transfers or states why they are made.
+func (b *Balancer) judge(d *Decision, m balance, saved float64, statuses []Status, target float64) {
+	message := b.period.interact * interactFraction
+	d.Cost = b.cost.predict(b.transfers, b.loop.Ranks, message)
+
+	stable, margin := b.stability.expected(b.now), float64(unpredictable)
+	end := b.remaining(statuses, target)
+	if b.loop.Free {
+		end = m.current // the loop's end without moving
+	}
+	if end <= stable {
+		stable, margin = end, 1
+	}
+	d.Benefit = saved * stable
+	switch {
+	case b.cfg.NoCostBenefit:
+		d.Reason = fmt.Sprintf("imbalance %.3f", d.Imbalance)
+	case d.Benefit <= 0:
+		b.transfers = b.transfers[:0]
+		d.Reason = fmt.Sprintf("imbalance %.3f, but the loop ends before a move is made", d.Imbalance)
+	case d.Cost > margin*d.Benefit:
+		b.transfers = b.transfers[:0]
+		d.Reason = fmt.Sprintf("imbalance %.3f, but moving costs %.3g s and brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
+	case !b.cost.seen:
+		d.Reason = fmt.Sprintf("imbalance %.3f; the first move, its cost is unknown", d.Imbalance)
+	default:
+		d.Reason = fmt.Sprintf("imbalance %.3f; moving costs %.3g s and brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
+	}
+}
+
+// plan fills transfers, and want with the units of each rank after them.
+func (b *Balancer) plan(rates []float64, statuses []Status) {
+	first := b.loop.FirstWorker
+	switch {
+	case b.loop.blocks():
+		b.spare = b.divider.Cut(b.spare, b.block.Span(), first, rates, b.loop.Weights)
+		b.planBlocks()
+	case !b.loop.Free && b.loop.Weights.Uniform():
+		b.planIterations(rates)
+	default:
+		b.planUnits(rates, statuses)
+	}
+}
+
+// planBlocks plans the way from block to spare.
+func (b *Balancer) planBlocks() {
+	b.transfers = dist.AppendAdjacent(b.transfers[:0], b.block, b.spare, b.loop.Weights)
+	for r := range b.want {
+		b.want[r] = b.loop.Weights.Units(b.spare.Range(r))
+	}
+}
+
+// planIterations divides whole iterations of 1 unit; every worker keeps at least one.
+func (b *Balancer) planIterations(rates []float64) {
+	first := b.loop.FirstWorker
+	total := 0
+	minimum := make([]int, b.loop.Ranks-first)
+	for r := first; r < b.loop.Ranks; r++ {
+		total += b.iterations[r]
+		minimum[r-first] = 1
+	}
+	b.divider.Divide(b.parts[first:], total, rates[first:], minimum)
+	b.transfers = append(b.transfers[:0], dist.Direct(b.iterations[first:], b.parts[first:])...)
+	for i := range b.transfers {
+		b.transfers[i].From += first
+		b.transfers[i].To += first
+	}
+	for r := first; r < b.loop.Ranks; r++ {
+		b.want[r] = float64(b.parts[r])
+	}
+}
+
+// planUnits divides work units; the senders make whole iterations of them. A transfer of less than half an iteration
+// would come to nothing, and one that takes longer than the work it saves the sender is left out.
+func (b *Balancer) planUnits(rates []float64, statuses []Status) {
+	first := b.loop.FirstWorker
+	b.share(rates)
+	copy(b.want, b.targets)
+	if !b.loop.Free {
+		for r := first; r < b.loop.Ranks; r++ { // at least one iteration each
+			b.want[r] = max(b.want[r], min(b.work[r], unitsPerIteration(&statuses[r])))
+		}
+	}
+	perTransfer, perUnit := b.cost.fit()
+	all := dist.Direct(b.work[first:], b.want[first:])
+	b.transfers = b.transfers[:0]
+	copy(b.want, b.work)
+	for _, t := range all {
+		t.From, t.To = t.From+first, t.To+first
+		if t.Units < unitsPerIteration(&statuses[t.From])/2 {
+			continue
+		}
+		pays := t.Units/rates[t.From] > perTransfer+perUnit*t.Units // a rate of 0: always
+		if b.loop.Free && !b.cfg.NoCostBenefit && !pays {
+			continue
+		}
+		b.transfers = append(b.transfers, t)
+		b.want[t.From] -= t.Units
+		b.want[t.To] += t.Units
+	}
+}

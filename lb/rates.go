@@ -1,0 +1,151 @@
+package lb
+
+import (
+	"math"
+
+	"shiftwork/filter"
+)
+
+// rank is what the balancer knows about the speed of one rank.
+type rank struct {
+	filter filter.Filter
+	steps  filter.Steps // the level of the rate since it last changed, its noise and the changes
+
+	// Work and computing time that no sample has been made of yet: a rank that did not finish an iteration since the
+	// previous status, or whose clock was too coarse to time what it did, is measured over several statuses.
+	units, compute float64
+
+	heard bool // there has been a sample
+}
+
+// rates takes the samples out of the statuses and returns whether the rate of any rank has changed by more than its noise.
+func (b *Balancer) rates(statuses []Status) (changed bool) {
+	sumFiltered, sumLevel, heard := 0.0, 0.0, 0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		k := &b.ranks[r]
+		raw, ok := k.sample(&statuses[r], b.filtered[r])
+		b.raw[r] = 0
+		if ok {
+			before, changes := k.steps.Level(), k.steps.Changes()
+			b.raw[r] = raw
+			b.filtered[r] = k.filter.Next(raw)
+			b.level[r] = k.steps.Next(raw)
+			k.heard = true
+			if k.steps.Changes() > changes && math.Abs(math.Log(b.level[r]/before)) > significantChange*k.steps.Noise() {
+				changed = true
+			}
+		}
+		if k.heard {
+			sumFiltered += b.filtered[r]
+			sumLevel += b.level[r]
+			heard++
+		}
+	}
+	if heard == 0 {
+		return false
+	}
+	// A rank that has never been measured is taken for an average one.
+	for r := b.loop.FirstWorker; heard < b.loop.Ranks-b.loop.FirstWorker && r < b.loop.Ranks; r++ {
+		if !b.ranks[r].heard {
+			b.filtered[r], b.level[r] = sumFiltered/float64(heard), sumLevel/float64(heard)
+		}
+	}
+	return changed
+}
+
+// significantChange is the size, in standard deviations of the noise, that a change of a rate must have to count as an end
+// of stability. Smaller ones are found among very many ranks by chance.
+const significantChange = 3
+
+// sample returns the raw rate that status s gives, in units/s of computing time, and whether it gives one. filtered is
+// the rate assumed so far.
+func (k *rank) sample(s *Status, filtered float64) (raw float64, ok bool) {
+	if !isAmount(s.Units) || !isAmount(s.Compute) {
+		return 0, false
+	}
+	k.units += s.Units
+	k.compute += s.Compute
+	switch {
+	case k.compute == 0:
+		return 0, false
+	case k.units > 0:
+		raw = k.units / k.compute
+		k.units, k.compute = 0, 0
+		return raw, isAmount(raw) && raw > 0
+	}
+	// It has computed and not finished one iteration: the rate is at most this, which says something if it is below
+	// what was assumed.
+	atMost := unitsPerIteration(s) / k.compute
+	return atMost, k.heard && atMost < filtered && atMost > 0
+}
+
+// unitsPerIteration is the mean weight of the iterations that a rank owns, 1 if it owns none.
+func unitsPerIteration(s *Status) float64 {
+	if s.OwnedIterations < 1 || !(s.Owned > 0) || !isAmount(s.Owned) {
+		return 1
+	}
+	return s.Owned / float64(s.OwnedIterations)
+}
+
+// isAmount reports whether x is finite and not negative.
+func isAmount(x float64) bool { return x >= 0 && !math.IsInf(x, 1) }
+
+// balance is how well work fits to rates (S&S 1997, section 6.2).
+type balance struct {
+	current  float64 // T_cur = max_i w_i/r'_i, s; +Inf if a rank has work and no rate
+	balanced float64 // T_bal = sum w / sum r', s
+	slowest  int     // the rank that sets T_cur, -1 if there is no work
+}
+
+// fraction is rfract = 1 - T_bal/T_cur, the part of the time that a perfect distribution saves.
+func (m balance) fraction() float64 {
+	switch {
+	case !(m.current > 0):
+		return 0
+	case math.IsInf(m.current, 1):
+		return 1
+	}
+	return max(0, 1-m.balanced/m.current)
+}
+
+// measure compares work with rates over the workers. Without any rate there is nothing to compare: it returns zero.
+func (b *Balancer) measure(work, rates []float64) balance {
+	m := balance{slowest: -1}
+	sumWork, sumRates := 0.0, 0.0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		sumWork += work[r]
+		sumRates += rates[r]
+		if work[r] <= 0 {
+			continue
+		}
+		if t := work[r] / rates[r]; t > m.current { // +Inf for a rate of 0
+			m.current, m.slowest = t, r
+		}
+	}
+	if !(sumRates > 0) {
+		return balance{slowest: -1}
+	}
+	m.balanced = sumWork / sumRates
+	return m
+}
+
+// uncertainty is the standard error of the fraction that measure finds in the levels: that of the slowest rank's rate,
+// and that of the sum of all rates.
+func (b *Balancer) uncertainty(m balance) float64 {
+	sum, variance := 0.0, 0.0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		if k := &b.ranks[r]; k.heard {
+			e := b.level[r] * k.steps.Error()
+			sum += b.level[r]
+			variance += e * e
+		}
+	}
+	if m.slowest < 0 || !(sum > 0) {
+		return math.Inf(1)
+	}
+	slowest := 0.0
+	if k := &b.ranks[m.slowest]; k.heard {
+		slowest = k.steps.Error()
+	}
+	return math.Sqrt(slowest*slowest + variance/(sum*sum))
+}

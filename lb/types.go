@@ -1,0 +1,104 @@
+package lb
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"shiftwork/dist"
+)
+
+// Loop is the distributed loop as the balancer sees it.
+type Loop struct {
+	// Ranks is the number of ranks, the master's included: >= 1.
+	Ranks int
+	// FirstWorker is the first rank that owns iterations: 0, or 1 with a dedicated master.
+	FirstWorker int
+	// Start says who owns what before the first interaction. Required where the Movement is Adjacent and the loop is
+	// not Free: the balancer's own copy is then authoritative. Elsewhere Status.Owned says it and Start is ignored.
+	Start dist.Block
+	// Weights are the work units of the iterations; the zero value is 1 each.
+	Weights dist.Weights
+	// Movement is Adjacent or Direct; MovementAuto is an error here.
+	Movement Movement
+	// Free is true where ranks do not wait for each other (a DOALL without halos): Status.Owned is the work that
+	// remains and shrinks as it is done. False: all ranks obey at the same hook and own their work for the whole loop.
+	Free bool
+	// Quantum is the measured scheduling quantum in seconds, >= 0. Zero means DefaultQuantum.
+	Quantum float64
+	// Interact is what one interaction costs a rank in seconds, >= 0. Zero means DefaultInteract.
+	Interact float64
+}
+
+func (l Loop) validate() error {
+	var faults []error
+	fault := func(bad bool, format string, args ...any) {
+		if bad {
+			faults = append(faults, fmt.Errorf("lb: "+format, args...))
+		}
+	}
+	fault(l.Ranks < 1, "loop over %d ranks, want at least 1", l.Ranks)
+	fault(l.FirstWorker < 0 || l.FirstWorker >= max(1, l.Ranks), "first worker is rank %d of %d", l.FirstWorker, l.Ranks)
+	fault(l.Movement != Adjacent && l.Movement != Direct, "movement of the loop is %v, want adjacent or direct", l.Movement)
+	fault(!(l.Quantum >= 0) || math.IsInf(l.Quantum, 0), "quantum is %v s, want a finite time >= 0", l.Quantum)
+	fault(!(l.Interact >= 0) || math.IsInf(l.Interact, 0), "an interaction costs %v s, want a finite time >= 0", l.Interact)
+	if l.blocks() {
+		if err := l.Start.Validate(); err != nil {
+			faults = append(faults, err)
+		} else {
+			fault(l.Start.Ranks() != l.Ranks, "distribution over %d ranks for a loop over %d", l.Start.Ranks(), l.Ranks)
+		}
+		for r := 0; r < min(l.FirstWorker, l.Start.Ranks()); r++ {
+			fault(!l.Start.Range(r).Empty(), "rank %d owns %v and is not a worker", r, l.Start.Range(r))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// blocks reports whether the balancer keeps a block distribution of its own.
+func (l Loop) blocks() bool { return l.Movement == Adjacent && !l.Free }
+
+// Status is what one rank reports at one interaction. Times are seconds.
+type Status struct {
+	Rank        int
+	Interaction int // the index k of this interaction, from 0; the same in all statuses of one Decide
+	Obeyed      int // index of the last instruction obeyed, -1 for none; Owned includes its transfers
+
+	Units      float64 // work units done since the previous status, may be 0
+	Compute    float64 // computing time since the previous status
+	Elapsed    float64 // wall-clock time since the previous status
+	Wait       float64 // time spent waiting for neighbours since the previous status
+	Phases     int     // hook executions since the previous status
+	PhasesLeft int     // hook executions until the loop ends, -1 if unknown
+
+	Owned           float64 // work units owned now; in a Free loop, those that remain to be done
+	OwnedIterations int     // the same in iterations
+
+	MoveTime      float64 // time this rank spent moving work since the previous status
+	MoveTransfers int     // transfers it took part in, as sender or receiver
+	MoveUnits     float64 // work units of these transfers
+}
+
+// Decision is the instruction to all ranks and how it came about. Its slices belong to the Balancer and are valid
+// until the next Decide.
+type Decision struct {
+	Interaction int // the k of the statuses that it answers
+	// To is the distribution after this instruction where the balancer keeps blocks (Adjacent, not Free); else empty.
+	To        dist.Block
+	Transfers []dist.Transfer // empty: nothing moves
+
+	NextHook int     // hook executions from one interaction to the next, >= 1
+	Period   float64 // target period, s
+	Limit    string  // which limit set the period: "interaction", "movement", "quantum", "fixed" or "end"
+	// Final is true in a Free loop when nothing more will be decided: ranks finish what they own.
+	Final bool
+
+	Raw, Filtered, Targets []float64 // per rank: rates in units/s, and the units that it should own
+	Imbalance              float64   // rfract: fraction of the time that the perfect distribution would save, 0..1
+	Threshold              float64   // tfract that rfract was compared with
+	Cost, Benefit          float64   // s; predicted, 0 where they were not computed. Benefit may be +Inf
+	Reason                 string    // in words: why work moves or does not
+}
+
+// Moved reports whether the instruction moves work.
+func (d Decision) Moved() bool { return len(d.Transfers) > 0 }

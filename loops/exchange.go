@@ -1,0 +1,71 @@
+package loops
+
+import (
+	"fmt"
+
+	"shiftwork/comm"
+	"shiftwork/hooks"
+)
+
+// Tags of the loops' own messages, below those of the run time.
+const (
+	tagDown = hooks.MaxTag - iota // the last row of a block, to the rank that owns the rows above it in index
+	tagUp                         // the first row of a block, to the rank that owns the rows below it in index
+	tagRows                       // whole boundary rows
+	tagTime                       // calibration
+)
+
+// exchange brings the neighbours' boundary rows up to date.
+type exchange struct {
+	c           comm.Comm
+	arrays      []Array
+	left, right int
+	reqs        []comm.Request
+}
+
+// rows exchanges whole boundary rows with the left and/or right neighbour, in all arrays: afterwards row own.Lo-1
+// is the left neighbour's last and row own.Hi the right neighbour's first.
+func (x *exchange) rows(own Range, withLeft, withRight bool) error {
+	if own.Empty() {
+		return nil
+	}
+	x.reqs = x.reqs[:0]
+	start := func(q comm.Request, err error) error {
+		x.reqs = append(x.reqs, q)
+		return err
+	}
+	for _, a := range x.arrays {
+		row := func(i int) []byte { return a.Bytes(Span(i, i+1)) }
+		if withLeft {
+			if err := start(x.c.Irecv(x.left, tagRows, row(own.Lo-1))); err != nil {
+				return err
+			}
+			if err := start(x.c.Isend(x.left, tagRows, row(own.Lo))); err != nil {
+				return err
+			}
+		}
+		if withRight {
+			if err := start(x.c.Irecv(x.right, tagRows, row(own.Hi))); err != nil {
+				return err
+			}
+			if err := start(x.c.Isend(x.right, tagRows, row(own.Hi-1))); err != nil {
+				return err
+			}
+		}
+	}
+	for _, q := range x.reqs {
+		if _, err := q.Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// receive fills part of a boundary row and insists on its length.
+func receive(c comm.Comm, from, tag int, b []byte) error {
+	st, err := c.Recv(from, tag, b)
+	if err == nil && st.Len != len(b) {
+		err = fmt.Errorf("rank %d got %d bytes of a boundary row from rank %d, expected %d", c.Rank(), st.Len, from, len(b))
+	}
+	return err
+}

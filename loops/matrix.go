@@ -1,0 +1,72 @@
+package loops
+
+import (
+	"fmt"
+
+	"shiftwork/comm"
+	"shiftwork/dist"
+	"shiftwork/hooks"
+)
+
+// Range is a half-open range of indices [Lo, Hi).
+type Range = dist.Range
+
+// Span is the range [lo, hi).
+func Span(lo, hi int) Range { return dist.Span(lo, hi) }
+
+// Array is distributed data with one row for each iteration of a loop. Rows keep their global index and their address
+// wherever they are, so nothing but the rows that change owner is copied when work moves.
+type Array interface {
+	hooks.InPlace
+	// Part is the memory of the given columns of one row: what neighbours send each other.
+	Part(row int, columns Range) []byte
+}
+
+// Matrix is an Array of float64, row-major. Every rank has the whole index space, but only the rows that it owns, and
+// the neighbours' rows next to them, hold data and take memory: the rest is address space that is
+// never touched, which Linux and macOS do not back with memory.
+type Matrix struct {
+	rows, cols int
+	data       []float64
+}
+
+// NewMatrix returns a zero matrix of rows x cols.
+func NewMatrix(rows, cols int) *Matrix {
+	if rows < 0 || cols < 0 {
+		panic(fmt.Sprintf("loops.NewMatrix: %d x %d", rows, cols))
+	}
+	return &Matrix{rows: rows, cols: cols, data: make([]float64, rows*cols)}
+}
+
+// Dims returns the numbers of rows and columns.
+func (m *Matrix) Dims() (rows, cols int) { return m.rows, m.cols }
+
+// Data is the whole matrix: element (i, j) is Data()[i*cols+j].
+func (m *Matrix) Data() []float64 { return m.data }
+
+// Row is row i.
+func (m *Matrix) Row(i int) []float64 { return m.Rows(Span(i, i+1)) }
+
+// Rows are rows r, one behind the other.
+func (m *Matrix) Rows(r Range) []float64 { return m.data[r.Lo*m.cols : r.Hi*m.cols : r.Hi*m.cols] }
+
+// Bytes is the memory of rows r (hooks.InPlace).
+func (m *Matrix) Bytes(r Range) []byte { return comm.BytesOf(m.Rows(r)) }
+
+// Part is the memory of some columns of one row (Array).
+func (m *Matrix) Part(row int, columns Range) []byte {
+	return comm.BytesOf(m.data[row*m.cols+columns.Lo : row*m.cols+columns.Hi])
+}
+
+// Pack appends the bytes of rows r to buf (hooks.Array).
+func (m *Matrix) Pack(r Range, buf []byte) []byte { return append(buf, m.Bytes(r)...) }
+
+// Unpack stores the bytes of rows r (hooks.Array).
+func (m *Matrix) Unpack(r Range, data []byte) error {
+	own := m.Bytes(r)
+	if len(own) != len(data) {
+		return fmt.Errorf("rows %v take %d bytes, got %d", r, len(own), len(data))
+	}
+	copy(own, data)
+	return nil
+}

@@ -1,0 +1,56 @@
+package loops
+
+import (
+	"shiftwork/comm"
+	"shiftwork/dist"
+	"shiftwork/hooks"
+	"shiftwork/lb"
+)
+
+// Report is what a loop's run came to.
+type Report struct {
+	Own   []Range // the iterations whose data is on this rank at the end, ascending
+	Steps int     // sweeps or repetitions done
+
+	Block     int     // DOACROSS: the strip-mine block size at the end, in columns
+	Calibrate float64 // s, measuring communication costs before the loop
+	Time      float64 // s, from a barrier before the first iteration to a barrier after the last
+
+	*hooks.Report // on rank 0; nil elsewhere
+}
+
+// Initial is the block of iterations that a rank owns before the first iteration of a loop: what it has to read or
+// to initialise.
+func Initial(c comm.Comm, iterations Range, cfg lb.Config) Range {
+	first := 0
+	if cfg.DedicatedMaster && c.Size() > 1 {
+		first = 1
+	}
+	return dist.Even(iterations, c.Size(), first).Range(c.Rank())
+}
+
+// timed runs f between two barriers and returns the seconds in between.
+func timed(c comm.Comm, f func() error) (float64, error) {
+	if err := comm.Barrier(c); err != nil {
+		return 0, err
+	}
+	began := c.Now()
+	if err := f(); err != nil {
+		return 0, err
+	}
+	if err := comm.Barrier(c); err != nil {
+		return 0, err
+	}
+	return (c.Now() - began).Seconds(), nil
+}
+
+// catch turns a panic that a run time has annotated into the error that it is.
+func catch(err *error) {
+	switch v := recover().(type) {
+	case nil:
+	case *hooks.PanicError:
+		*err = v
+	default:
+		panic(v)
+	}
+}

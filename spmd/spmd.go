@@ -1,0 +1,152 @@
+package spmd
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"shiftwork/comm"
+	"shiftwork/comm/local"
+	"shiftwork/hooks"
+)
+
+// UsageError is bad usage or input: the program ends with exit code 2 and this one line. A run function must return it
+// on every rank or on none, as it does when all ranks look at the same arguments and files.
+type UsageError struct{ Err error }
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// Main runs the program on every rank and ends the process: under mpirun or srun each process is a rank of MPI,
+// otherwise the ranks are goroutines of this process, as many as ranks says (0: one a core). It does not return.
+//
+// A run that fails on one rank ends the whole job, with the error and the rank printed once: exit code 1, or 2 for a
+// *UsageError. A panic counts as a failure and is printed with its stack.
+func Main(ranks int, run func(c comm.Comm) error) {
+	program := filepath.Base(os.Args[0])
+	if l, ok := launched(os.Getenv); ok {
+		os.Exit(mainMPI(program, l, run))
+	}
+	os.Exit(mainLocal(program, ranks, run))
+}
+
+func mainLocal(program string, ranks int, run func(c comm.Comm) error) int {
+	if ranks <= 0 {
+		ranks = runtime.NumCPU()
+	}
+	err := local.Run(ranks, run)
+	if err == nil {
+		return exitDone
+	}
+	var usage *UsageError
+	if errors.As(err, &usage) {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", program, usage)
+		return exitUsage
+	}
+	var abort *comm.AbortError
+	if errors.As(err, &abort) {
+		return abort.Code
+	}
+	fmt.Fprintf(os.Stderr, "%s: %v\n", program, err)
+	return exitFailed
+}
+
+// launch is what the launcher says about this process.
+type launch struct {
+	launcher   string
+	rank, size int
+}
+
+// launched reads what mpirun (Open MPI, MPICH and its relatives) or srun put into the environment of each rank.
+func launched(env func(string) string) (launch, bool) {
+	for _, v := range []struct{ launcher, rank, size string }{
+		{"mpirun of Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+		{"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+		{"mpiexec of MPICH or a relative", "PMI_RANK", "PMI_SIZE"},
+	} {
+		size, err := strconv.Atoi(env(v.size))
+		if err != nil || size < 1 {
+			continue
+		}
+		rank, err := strconv.Atoi(env(v.rank))
+		if err != nil {
+			rank = 0
+		}
+		return launch{v.launcher, rank, size}, true
+	}
+	return launch{}, false
+}
+
+// transport is what a build's MPI offers; nil in builds without MPI.
+type transport interface {
+	comm.Comm
+	Stop()
+}
+
+func mainMPI(program string, l launch, run func(c comm.Comm) error) int {
+	// Only the launcher's rank 0 speaks before the ranks know each other.
+	say := func(format string, args ...any) {
+		if l.rank == 0 {
+			fmt.Fprintf(os.Stderr, program+": "+format+"\n", args...)
+		}
+	}
+	c, err := startMPI()
+	if err != nil {
+		say("%v", err)
+		return exitUsage
+	}
+	if c.Size() != l.size {
+		say("the launcher (%s) started %d ranks, but in MPI each of them is rank %d of %d: start the program with the mpirun of the MPI that it is linked with (%s)", l.launcher, l.size, c.Rank(), c.Size(), linkedMPI())
+		c.Stop()
+		return exitUsage
+	}
+	err = protect(c, run)
+	if err == nil {
+		c.Stop()
+		return exitDone
+	}
+	var usage *UsageError
+	if errors.As(err, &usage) {
+		if c.Rank() == 0 {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", program, usage)
+		}
+		// All ranks are here for the same reason. Rank 0 must have spoken before mpirun sees the first exit code.
+		if comm.Barrier(c) == nil {
+			c.Stop()
+		}
+		return exitUsage
+	}
+	if c.Rank() != 0 {
+		// Where all ranks fail for one reason, rank 0 says so and ends the job before the others add their voices.
+		time.Sleep(300 * time.Millisecond)
+	}
+	fmt.Fprintf(os.Stderr, "%s: rank %d: %v\n", program, c.Rank(), err)
+	c.Abort(exitFailed)
+	return exitFailed
+}
+
+// protect turns a panic into an error.
+func protect(c comm.Comm, run func(c comm.Comm) error) (err error) {
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case *hooks.PanicError:
+			err = v
+		default:
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return run(c)
+}
