@@ -232,17 +232,20 @@ func TestStepsTellsAStepFromNoiseAndFromASpike(t *testing.T) {
 	assert.InDelta(t, 10, s.Level(), 1e-9, "and so is the recovery")
 }
 
-func TestStepsErrorFallsWithTheSamples(t *testing.T) {
+func TestStepsCountsTheSamplesBehindTheLevel(t *testing.T) {
 	var s Steps
-	assert.True(t, math.IsInf(s.Error(), 1))
+	assert.Equal(t, 0, s.Samples())
+	assert.Equal(t, noisePrior, s.Noise())
 	s.Next(1)
-	assert.Equal(t, noisePrior, s.Error())
+	assert.Equal(t, 1, s.Samples())
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 40 {
 		s.Next(noisy(rng, 1, 0.05))
 	}
-	assert.Less(t, s.Error(), 0.015)
-	assert.InDelta(t, s.Noise()/math.Sqrt(stepMemory), s.Error(), 1e-12)
+	assert.Equal(t, stepMemory, s.Samples())
+	s.Next(0.3)
+	s.Next(0.3)
+	assert.Equal(t, 1, s.Samples(), "after a change, one less than seen of it")
 }
 
 func TestStepsFollowsAFactorOfAThousand(t *testing.T) {

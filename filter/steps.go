@@ -39,11 +39,12 @@ type Steps struct {
 	up, down cusum
 }
 
-// cusum is one side of the test: how much evidence has piled up, and the samples since it began to.
+// cusum is one side of the test: how much evidence has piled up, and the samples that speak for the new rate.
 type cusum struct {
 	evidence float64
 	sum      float64
 	count    int
+	far      bool // one of them was as far off as counts
 }
 
 func (c *cusum) add(deviation, raw float64) {
@@ -51,6 +52,10 @@ func (c *cusum) add(deviation, raw float64) {
 	if c.evidence <= 0 {
 		*c = cusum{}
 		return
+	}
+	if deviation >= stepCap && !c.far {
+		// Plainly a new rate: what was odd about the samples before it was noise.
+		c.sum, c.count, c.far = 0, 0, true
 	}
 	c.sum += raw
 	c.count++
@@ -73,7 +78,8 @@ func (s *Steps) Next(raw float64) float64 {
 	s.down.add(-z, raw)
 	for _, side := range []*cusum{&s.up, &s.down} {
 		if side.evidence >= stepAlarm {
-			s.level, s.samples = side.sum/float64(side.count), side.count
+			// One sample less: an alarm selects samples that are far off, and their mean is biased by it.
+			s.level, s.samples = side.sum/float64(side.count), max(1, side.count-1)
 			s.up, s.down = cusum{}, cusum{}
 			s.changes++
 			return s.level
@@ -111,13 +117,9 @@ func (s *Steps) Noise() float64 {
 	return max(noiseFloor, math.Sqrt(s.variance))
 }
 
-// Error returns the standard error of the level relative to it, +Inf before the first sample.
-func (s *Steps) Error() float64 {
-	if s.samples == 0 {
-		return math.Inf(1)
-	}
-	return s.Noise() / math.Sqrt(float64(s.samples))
-}
+// Samples returns how many samples the level rests on, at most some tens: the relative standard error of the level is
+// the noise divided by the root of their number. 0 before the first sample.
+func (s *Steps) Samples() int { return s.samples }
 
 // Changes returns how many changes of the rate have been found.
 func (s *Steps) Changes() int { return s.changes }

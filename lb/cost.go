@@ -102,16 +102,20 @@ func (s *stability) changed(now float64, interaction int) {
 	s.lastChange, s.lastIndex = now, interaction
 }
 
-// expected returns t_stable in s: the mean time between the recent changes, or the time since the last one if that is
-// longer already; +Inf if nothing has ever changed.
+// expected returns in s how long the rates will still stay as they are: what is left of t_stable, the mean time between
+// the recent changes; once that is over, as long again as they have stayed already; +Inf if nothing has ever changed.
 func (s *stability) expected(now float64) float64 {
 	if s.count == 0 {
 		return math.Inf(1)
 	}
 	n := min(s.count, len(s.intervals))
-	sum := 0.0
+	mean := 0.0
 	for _, t := range s.intervals[:n] {
-		sum += t
+		mean += t / float64(n)
 	}
-	return max(sum/float64(n), now-s.lastChange)
+	since := now - s.lastChange
+	if since < mean {
+		return mean - since
+	}
+	return since
 }

@@ -141,6 +141,9 @@ func (b *Balancer) judge(d *Decision, m balance, saved float64, statuses []Statu
 	d.Cost = b.cost.predict(b.transfers, b.loop.Ranks, message)
 
 	stable, margin := b.stability.expected(b.now), float64(unpredictable)
+	if b.cfg.Interaction == Pipelined && !b.loop.Free {
+		stable = max(0, stable-target) // obeyed one interaction later
+	}
 	end := b.remaining(statuses, target)
 	if b.loop.Free {
 		end = m.current // the loop's end without moving
@@ -154,7 +157,7 @@ func (b *Balancer) judge(d *Decision, m balance, saved float64, statuses []Statu
 		d.Reason = fmt.Sprintf("imbalance %.3f", d.Imbalance)
 	case d.Benefit <= 0:
 		b.transfers = b.transfers[:0]
-		d.Reason = fmt.Sprintf("imbalance %.3f, but the loop ends before a move is made", d.Imbalance)
+		d.Reason = fmt.Sprintf("imbalance %.3f, but it or the loop ends before a move is made", d.Imbalance)
 	case d.Cost > margin*d.Benefit:
 		b.transfers = b.transfers[:0]
 		d.Reason = fmt.Sprintf("imbalance %.3f, but moving costs %.3g s and brings %.3g s", d.Imbalance, d.Cost, d.Benefit)

@@ -1,8 +1,6 @@
 package lb
 
-import (
-	"shiftwork/dist"
-)
+import "shiftwork/dist"
 
 // The policies Rotate and Random test the mechanism: at every interaction work really moves, if any can.
 
@@ -111,7 +109,7 @@ func (b *Balancer) randomise(statuses []Status) {
 	b.rotate(statuses)
 }
 
-// randomPair plans transfers that turn one random permutation's upper half into givers to its lower half.
+// randomPair plans transfers of random size within random pairs.
 func (b *Balancer) randomPair(statuses []Status) {
 	first := b.loop.FirstWorker
 	order := b.random.Perm(b.loop.Ranks - first)

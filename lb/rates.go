@@ -130,22 +130,29 @@ func (b *Balancer) measure(work, rates []float64) balance {
 }
 
 // uncertainty is the standard error of the fraction that measure finds in the levels: that of the slowest rank's rate,
-// and that of the sum of all rates.
+// and that of the sum of all rates. A rank's noise is measured from a few samples and may come out low by chance, so that
+// of all ranks together is its floor.
 func (b *Balancer) uncertainty(m balance) float64 {
-	sum, variance := 0.0, 0.0
+	noise, heard := 0.0, 0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		if k := &b.ranks[r]; k.heard {
-			e := b.level[r] * k.steps.Error()
-			sum += b.level[r]
-			variance += e * e
+			noise += k.steps.Noise() * k.steps.Noise()
+			heard++
 		}
 	}
-	if m.slowest < 0 || !(sum > 0) {
+	if m.slowest < 0 || heard == 0 {
 		return math.Inf(1)
 	}
-	slowest := 0.0
-	if k := &b.ranks[m.slowest]; k.heard {
-		slowest = k.steps.Error()
+	common := math.Sqrt(noise / float64(heard))
+	standardError := func(k *rank) float64 {
+		return max(common, k.steps.Noise()) / math.Sqrt(float64(max(1, k.steps.Samples())))
 	}
+	sum, variance := 0.0, 0.0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		e := b.level[r] * standardError(&b.ranks[r])
+		sum += b.level[r]
+		variance += e * e
+	}
+	slowest := standardError(&b.ranks[m.slowest])
 	return math.Sqrt(slowest*slowest + variance/(sum*sum))
 }

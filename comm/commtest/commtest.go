@@ -161,4 +161,4 @@ func pattern(n, seed int) []byte {
 }
 
 // lengths on both sides of where transports change from buffering to waiting for the receive.
-var lengths = []int{0, 1, 8, 1000, 4096, 4097, 65536, 65537, 300000}
+var lengths = []int{0, 1, 8, 1000, 4096, 4097, 65536, 65537, 100000}

@@ -206,7 +206,7 @@ var messages = []property{
 
 	{"a message too long for its buffer is an error, and the next one arrives", 2, func(r rank) {
 		const tag = 141
-		sizes := []int{11, 300000}
+		sizes := []int{11, 100000}
 		switch r.Rank() {
 		case 0:
 			for _, n := range sizes {

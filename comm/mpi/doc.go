@@ -12,11 +12,17 @@
 //
 //	time waited   0 ........ 50 µs ............................
 //	              spin       sleep 1/8 of the time waited so far,
-//	                         at least 20 µs, at most 1 ms
+//	                         at least 20 µs, at most 2 ms
 //
 // Spinning for about as long as a sleep and a wake-up cost bounds the loss to a factor of two either way; the
 // proportional sleep bounds the late wake-up to an eighth of the wait and the CPU use of a long wait to 1% or less.
 // sched_yield is not used: since Linux 6.18 it gives up the rest of the slice to a competing process.
+//
+// # Shared memory
+//
+// Open MPI 4.1 receives large messages between ranks of one machine with a single copy through the kernel (CMA), and
+// overruns a receive buffer that is too short before it reports the truncation. Start therefore selects copying
+// through shared memory, unless OMPI_MCA_btl_vader_single_copy_mechanism is set.
 //
 // # What it does not do
 //

@@ -184,6 +184,13 @@ func (c *Comm) enter(op string) {
 		s.failure = s.limit(fmt.Sprintf("%d operations (Config.MaxOps)", s.cfg.MaxOps))
 		c.leave()
 	}
+	c.queue()
+	c.leave()
+}
+
+// queue returns when this rank has the smallest clock and all messages due have arrived, or when the run has failed.
+func (c *Comm) queue() {
+	s := c.s
 	c.resume.at = c.clock
 	if len(s.events) == 0 || c.resume.before(s.events[0]) {
 		return
@@ -198,6 +205,7 @@ func (c *Comm) block() {
 	c.blocked = true
 	c.yield()
 	c.waited += c.clock - from
+	c.leave()
 }
 
 // wakeAt ends the block of a rank, if it is in one.
@@ -209,13 +217,12 @@ func (c *Comm) wakeAt(t instant) {
 	}
 }
 
-// yield hands the turn on and returns when it comes back.
+// yield hands the turn on and returns when it comes back, perhaps because the run has failed.
 func (c *Comm) yield() {
 	if n := c.s.next(); n != c {
 		n.turn <- struct{}{}
 		<-c.turn
 	}
-	c.leave()
 }
 
 // leave ends the calling rank if the run has failed.
@@ -225,13 +232,23 @@ func (c *Comm) leave() {
 	}
 }
 
+// fail ends the run, unless another rank fails at an earlier virtual time.
+func (c *Comm) fail(err func() error) {
+	if c.s.failure == nil {
+		c.queue()
+	}
+	if c.s.failure == nil {
+		c.s.failure = err()
+	}
+}
+
 // end is the last thing a rank does: it hands on the turn for good.
 func (c *Comm) end(err error) {
 	s := c.s
-	c.ended = true
-	if err != nil && s.failure == nil {
-		s.failure = &comm.RankError{Rank: c.rank, Err: err}
+	if err != nil {
+		c.fail(func() error { return &comm.RankError{Rank: c.rank, Err: err} })
 	}
+	c.ended = true
 	if n := s.next(); n != nil {
 		n.turn <- struct{}{}
 	}
@@ -240,7 +257,7 @@ func (c *Comm) end(err error) {
 // advance moves the rank's clock by d picoseconds, unless that passes the limit.
 func (c *Comm) advance(d float64) {
 	if float64(c.clock)+d > float64(c.s.maxTime) {
-		c.s.failure = c.s.pastMaxTime(c, fmt.Sprintf("would go on for %.3g s", d/picoseconds))
+		c.fail(func() error { return c.s.pastMaxTime(c, fmt.Sprintf("would go on for %.3g s", d/picoseconds)) })
 		c.leave()
 	}
 	c.clock += instant(d + 0.5)

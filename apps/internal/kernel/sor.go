@@ -18,7 +18,7 @@ type SOR struct {
 }
 
 // NewSOR prepares relaxation with the factor omega; it converges for 0 < omega < 2, and 1 is Gauss-Seidel. With track,
-// Relax and RelaxRows find the largest change of a point, at the price of a subtraction and two integer operations a point.
+// Relax finds the largest change of a point, at the price of a subtraction and two integer operations a point.
 func NewSOR(omega float64, track bool) SOR {
 	return SOR{quarter: omega / 4, keep: 1 - omega, track: track}
 }
@@ -43,33 +43,6 @@ func (s SOR) Relax(u []float64, stride int, rows, cols Span) float64 {
 	}
 	if j < rows.Hi {
 		largest = max(largest, s.one(row(j-1), row(j), row(j+1), cols.Lo, cols.Hi))
-	}
-	return math.Float64frombits(largest)
-}
-
-// RelaxRows is Relax for rows that do not lie one after the other in memory: rows[0] is the row above the block and the
-// last one the row below; both are only read. All are of equal length, above cols.Hi.
-func (s SOR) RelaxRows(rows [][]float64, cols Span) float64 {
-	if len(rows) < 3 || cols.size() <= 0 {
-		return 0
-	}
-	for _, r := range rows {
-		checkBlock(3*len(r), len(r), Span{1, 2}, cols)
-	}
-	last := len(rows) - 1 // the row below the block
-	var largest uint64
-	j := 1
-	for ; j+4 <= last; j += 4 {
-		r := rows[j-1 : j+5]
-		largest = max(largest, s.four(r[0], r[1], r[2], r[3], r[4], r[5], cols.Lo, cols.Hi))
-	}
-	if j+2 <= last {
-		r := rows[j-1 : j+3]
-		largest = max(largest, s.two(r[0], r[1], r[2], r[3], cols.Lo, cols.Hi))
-		j += 2
-	}
-	if j < last {
-		largest = max(largest, s.one(rows[j-1], rows[j], rows[j+1], cols.Lo, cols.Hi))
 	}
 	return math.Float64frombits(largest)
 }

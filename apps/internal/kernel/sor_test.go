@@ -25,10 +25,6 @@ func roughGrid(rows, stride int, seed uint64) []float64 {
 	return u
 }
 
-func asRows(u []float64, stride int) [][]float64 {
-	return slices.Collect(slices.Chunk(u, stride))
-}
-
 func requireSameBits(t require.TestingT, want, got []float64, what string) {
 	require.Len(t, got, len(want))
 	for i := range want {
@@ -88,12 +84,8 @@ func TestRelaxEqualsPlain(t *testing.T) {
 			flat := slices.Clone(u)
 			change := s.Relax(flat, stride, rows, cols)
 			requireSameBits(t, want, flat, "Relax")
-			byRow := slices.Clone(u)
-			changeByRow := s.RelaxRows(asRows(byRow, stride)[rows.Lo-1:rows.Hi+1], cols)
-			requireSameBits(t, want, byRow, "RelaxRows")
 			if track {
 				require.Equal(t, wantChange, change)
-				require.Equal(t, wantChange, changeByRow)
 			}
 		}))
 	}
@@ -125,7 +117,6 @@ func TestEmptyBlockDoesNothing(t *testing.T) {
 	before := slices.Clone(u)
 	assert.Zero(t, s.Relax(u, 4, Span{1, 1}, Span{1, 3}))
 	assert.Zero(t, s.Relax(u, 4, Span{1, 3}, Span{2, 2}))
-	assert.Zero(t, s.RelaxRows(asRows(u, 4)[:2], Span{1, 3}))
 	assert.Zero(t, s.RelaxPlain(u, 4, Span{2, 1}, Span{1, 3}))
 	assert.Equal(t, before, u)
 }
@@ -139,7 +130,6 @@ func TestBlockWithoutNeighboursIsRefused(t *testing.T) {
 		assert.Panics(t, func() { s.Relax(u, 4, c.rows, c.cols) }, "rows %v columns %v", c.rows, c.cols)
 		assert.Panics(t, func() { s.RelaxPlain(u, 4, c.rows, c.cols) }, "rows %v columns %v", c.rows, c.cols)
 	}
-	assert.Panics(t, func() { s.RelaxRows(asRows(u, 4), Span{1, 4}) })
 }
 
 // A diverging iteration must not look converged: NaN is kept as the largest change, whatever follows it.

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# make run: eight ranks relax the heat plate while ./load disturbs the last one for a third of the time. Watch its
+# iterations go to its neighbours and come back; the result is then compared with a serial run, bit for bit.
+#
+# What disturbs exactly one rank? A load competes with whatever shares its core. So rank 7 gets a core that no other rank
+# uses, and the load is put on that core:
+#
+#	8 cores or more    rank r on core r, ./load on rank 7's core: it falls to half its speed
+#	2 to 7 cores       rank 7 alone on the last core, the others share the rest: it starts out faster than they are, which
+#	                   the balancer finds out, and then falls to half its speed
+#	1 core             nothing can be placed: the load slows every rank, and little work should move
+#
+# mpirun starts each rank through this script (see "pin" below), because its own binding refuses more ranks than cores and
+# cannot put them unevenly. DEMO_N (points each way), DEMO_SECONDS and DEMO_ARGS (more flags of sor) change the run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+ranks=8
+disturbed=$((ranks - 1))
+
+# cores prints the cores that this process may use, one a line; nothing where they cannot be told.
+cores() {
+	command -v taskset >/dev/null 2>&1 || return 0
+	taskset -cp $$ 2>/dev/null | sed 's/.*: //' | tr ',' '\n' | while IFS=- read -r first last; do
+		seq "$first" "${last:-$first}"
+	done
+}
+
+# run-demo.sh pin PROGRAM ARGS...: becomes the program, on the cores in DEMO_OTHERS or, for the disturbed rank, DEMO_LAST.
+if [ "${1:-}" = pin ]; then
+	shift
+	rank=${OMPI_COMM_WORLD_RANK:-0}
+	if [ -z "${DEMO_LAST:-}" ]; then
+		exec "$@"
+	elif [ "$rank" -eq "$disturbed" ]; then
+		exec taskset -c "$DEMO_LAST" "$@"
+	elif [ -n "${DEMO_EACH:-}" ]; then
+		exec taskset -c "$(echo "$DEMO_EACH" | cut -d, -f$((rank + 1)))" "$@"
+	fi
+	exec taskset -c "$DEMO_OTHERS" "$@"
+fi
+
+mapfile -t core < <(cores)
+count=${#core[@]}
+export DEMO_LAST="" DEMO_OTHERS="" DEMO_EACH=""
+if [ "$count" -ge "$ranks" ]; then
+	DEMO_LAST=${core[disturbed]}
+	DEMO_EACH=$(IFS=,; echo "${core[*]:0:disturbed}")
+	where="on core $DEMO_LAST, one core a rank"
+elif [ "$count" -ge 2 ]; then
+	DEMO_LAST=${core[count - 1]}
+	DEMO_OTHERS=$(IFS=,; echo "${core[*]:0:count-1}")
+	where="alone on core $DEMO_LAST, the others share core(s) $DEMO_OTHERS"
+else
+	where="not bound to a core: the load will slow every rank"
+fi
+
+mpi=(mpirun -np "$ranks" --oversubscribe --bind-to none --mca mpi_yield_when_idle 1)
+if [ "$(id -u)" -eq 0 ]; then
+	mpi+=(--allow-run-as-root)
+fi
+n=${DEMO_N:-2001}
+seconds=${DEMO_SECONDS:-18}
+# shellcheck disable=SC2206 # DEMO_ARGS is a list of flags
+sor=("$PWD/scripts/run-demo.sh" pin "$PWD/sor" --n "$n" ${DEMO_ARGS:-})
+
+# How many sweeps take so long depends on the machine: a short run tells.
+trial=300
+result=$("${mpi[@]}" "${sor[@]}" --iterations "$trial" --quiet)
+took=$(sed -n 's/^result: .* time_s=\([0-9.]*\) .*/\1/p' <<<"$result")
+sweeps=$(awk -v t="${took:-0}" -v k="$trial" -v s="$seconds" 'BEGIN { n = t > 0 ? int(k * s / t) : 0; print (n < k ? k : n) }')
+
+load_after=$((seconds / 4))
+load_for=$((seconds / 3))
+cat <<TEXT
+The heat plate at $n x $n points, $sweeps sweeps on $ranks ranks: about $seconds s, then as long again or longer to verify.
+Rank $disturbed is $where.
+After $load_after s ./load takes half of rank $disturbed's core for $load_for s. Watch its share of the rows.
+
+TEXT
+
+# The load must not outlive the run, however that ends.
+load_pid=""
+finish() {
+	if [ -n "$load_pid" ]; then
+		kill "$load_pid" 2>/dev/null || true
+		wait "$load_pid" 2>/dev/null || true
+	fi
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+(
+	sleep "$load_after" &
+	waiting=$!
+	trap 'kill "$waiting" 2>/dev/null; exit 0' TERM
+	wait "$waiting"
+	echo "--- ./load starts" >&2
+	if [ -n "$DEMO_LAST" ]; then
+		taskset -c "$DEMO_LAST" ./load --for "${load_for}s" &
+	else
+		./load --for "${load_for}s" &
+	fi
+	waiting=$!
+	wait "$waiting"
+	echo "--- ./load has stopped" >&2
+) >&2 &
+load_pid=$!
+
+"${mpi[@]}" "${sor[@]}" --iterations "$sweeps" --progress --verify
