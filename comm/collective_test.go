@@ -3,7 +3,6 @@ package comm_test
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/bits"
 	"strings"
 	"testing"

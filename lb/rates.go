@@ -87,8 +87,9 @@ func unitsPerIteration(s *Status) float64 {
 	return s.Owned / float64(s.OwnedIterations)
 }
 
-// isAmount reports whether x is finite and not negative.
-func isAmount(x float64) bool { return x >= 0 && !math.IsInf(x, 1) }
+// isAmount reports whether x can be an amount of work or time: not negative, not NaN, and so far from the largest number
+// that products of two stay finite.
+func isAmount(x float64) bool { return x >= 0 && x <= 1e100 }
 
 // balance is how well work fits to rates (S&S 1997, section 6.2).
 type balance struct {

@@ -42,6 +42,7 @@ func (l Loop) validate() error {
 	fault(l.Movement != Adjacent && l.Movement != Direct, "movement of the loop is %v, want adjacent or direct", l.Movement)
 	fault(!(l.Quantum >= 0) || math.IsInf(l.Quantum, 0), "quantum is %v s, want a finite time >= 0", l.Quantum)
 	fault(!(l.Interact >= 0) || math.IsInf(l.Interact, 0), "an interaction costs %v s, want a finite time >= 0", l.Interact)
+	fault(l.Free && l.Movement == Adjacent, "ranks of a free loop do not wait for their neighbours: its movement must be direct")
 	if l.blocks() {
 		if err := l.Start.Validate(); err != nil {
 			faults = append(faults, err)

@@ -9,9 +9,10 @@ import (
 const (
 	longWait = 100 * time.Millisecond // for each way of waiting
 
-	// cpuShare of the waits may be CPU time of this process. One of the three ways of waiting that spins takes a third of it all;
-	// ones that sleep take next to none, and the garbage collector or other ranks of the process may take some.
-	cpuShare = 0.25
+	// cpuShare of the waits may be CPU time of this process. One of the three ways of waiting that spins takes a third of it all,
+	// less on a busy machine; ones that sleep take next to none, and the garbage collector or other ranks of the
+	// process may take some.
+	cpuShare = 0.1
 
 	// cpuTries: one good round is enough, because what disturbs it comes and goes and spinning does not.
 	cpuTries = 3

@@ -132,7 +132,7 @@ func TestTheSuiteFindsFaults(t *testing.T) {
 				}
 				return c.Send(to, tag, b)
 			}},
-			"does not exist is an error",
+			"a peer or tag",
 		},
 		"the clock goes back": {
 			faulty{now: func(c comm.Comm) time.Duration { return -c.Now() }},
