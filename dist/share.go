@@ -1,7 +1,6 @@
 package dist
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -20,8 +19,9 @@ func LargestRemainder(total int, shares []float64, minimum []int) []int {
 
 // Divider is LargestRemainder with scratch space that is reused from call to call. Its zero value is ready.
 type Divider struct {
-	share, quota       []float64
-	index, parts, ones []int
+	share       []float64
+	free        []ranked
+	parts, ones []int
 }
 
 // Divide fills parts, which has one element per share, and returns it. See LargestRemainder.
@@ -52,13 +52,13 @@ func (d *Divider) Divide(parts []int, total int, shares []float64, minimum []int
 		return parts
 	}
 
-	d.share, d.quota, d.index = resize(d.share, p), resize(d.quota, p), resize(d.index, p)
+	d.share, d.free = resize(d.share, p), resize(d.free, p)
 	largest := 0.0
 	for i, s := range shares {
 		if !(s > 0) || math.IsInf(s, 0) {
 			s = 0
 		}
-		d.share[i], d.index[i] = s, i
+		d.share[i], d.free[i].index = s, i
 		largest = max(largest, s)
 	}
 	sum := 0.0
@@ -71,45 +71,24 @@ func (d *Divider) Divide(parts []int, total int, shares []float64, minimum []int
 		sum += d.share[i]
 	}
 
-	// Minima first: those that bind are the largest in minimum/share. Fixing one lowers what a share is worth, so one
-	// pass in falling order of minimum/share finds all of them.
-	rest := total
-	free := d.index
-	if minimum != nil {
-		slices.SortFunc(d.index, func(a, b int) int {
-			// minimum[a]/share[a] > minimum[b]/share[b] without dividing by zero
-			return cmp.Or(cmp.Compare(float64(floor(b))*d.share[a], float64(floor(a))*d.share[b]), cmp.Compare(a, b))
-		})
-		for len(free) > 1 {
-			i := free[0]
-			if d.share[i]/sum*float64(rest) >= float64(floor(i)) && d.share[i] > 0 {
-				break
-			}
-			parts[i] = floor(i)
-			rest -= parts[i]
-			sum -= d.share[i]
-			free = free[1:]
-		}
-		// Subtraction has cost digits: add up again.
-		sum = 0
-		for _, i := range free {
-			sum += d.share[i]
-		}
-	}
-
+	rest, sum, free := d.fixMinima(parts, total, sum, floor)
 	given := 0
-	for _, i := range free {
+	for k := range free {
+		i := free[k].index
 		q := float64(rest)
 		if sum > 0 {
 			q = d.share[i] / sum * float64(rest)
 		}
 		parts[i] = min(max(int(q), floor(i)), rest)
-		d.quota[i] = q - float64(parts[i])
+		free[k].key = q - float64(parts[i])
 		given += parts[i]
 	}
-	slices.SortFunc(free, func(a, b int) int { return cmp.Or(cmp.Compare(d.quota[b], d.quota[a]), cmp.Compare(a, b)) })
+	if given == rest {
+		return parts
+	}
+	slices.SortFunc(free, ranked.before)
 	for k := 0; given < rest; k++ {
-		parts[free[k%len(free)]]++
+		parts[free[k%len(free)].index]++
 		given++
 	}
 	// Rounding can have lifted a quota over the next integer; take back where the remainder is smallest.
@@ -117,12 +96,67 @@ func (d *Divider) Divide(parts []int, total int, shares []float64, minimum []int
 		if k < 0 {
 			k = len(free) - 1
 		}
-		if i := free[k]; parts[i] > floor(i) {
+		if i := free[k].index; parts[i] > floor(i) {
 			parts[i]--
 			given--
 		}
 	}
 	return parts
+}
+
+// fixMinima gives those whose quota lies below their minimum just that, and returns what is left for the others, the sum
+// of their shares, and who they are.
+func (d *Divider) fixMinima(parts []int, total int, sum float64, floor func(int) int) (rest int, shares float64, free []ranked) {
+	binds := false
+	for k := range d.free {
+		i := d.free[k].index
+		least := float64(floor(i))
+		binds = binds || d.share[i]/sum*float64(total) < least
+		d.free[k].key = math.Inf(1) // a share of 0 comes first
+		if d.share[i] > 0 {
+			d.free[k].key = least / d.share[i]
+		} else if least == 0 {
+			d.free[k].key = 0
+		}
+	}
+	rest, free = total, d.free
+	if !binds {
+		return rest, sum, free
+	}
+	// Those that bind are the largest in minimum/share. Fixing one lowers what a share of the others is worth, so one
+	// pass in falling order finds all of them.
+	slices.SortFunc(free, ranked.before)
+	for len(free) > 1 {
+		i := free[0].index
+		if d.share[i]/sum*float64(rest) >= float64(floor(i)) {
+			break
+		}
+		parts[i] = floor(i)
+		rest -= parts[i]
+		sum -= d.share[i]
+		free = free[1:]
+	}
+	sum = 0 // subtracting has cost digits: add up again
+	for _, f := range free {
+		sum += d.share[f.index]
+	}
+	return rest, sum, free
+}
+
+// ranked is an element to be sorted by falling key, ties by index.
+type ranked struct {
+	key   float64
+	index int
+}
+
+func (a ranked) before(b ranked) int {
+	switch {
+	case a.key > b.key:
+		return -1
+	case a.key < b.key:
+		return 1
+	}
+	return a.index - b.index
 }
 
 func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }

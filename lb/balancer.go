@@ -93,15 +93,18 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 
 	b.transfers = b.transfers[:0]
 	target, limit := b.period.choose()
-	switch b.cfg.Policy {
-	case On:
+	switch {
+	case b.cfg.Policy == On:
 		b.decideOn(&d, m, statuses, target)
-	case Off:
+	case b.cfg.Policy == Off:
 		d.Reason = "balancing is off"
-	case Rotate:
+	case b.loop.Free && m.slowest >= 0 && m.balanced < b.period.interact:
+		// Or the last iterations would be handed round instead of done.
+		d.Reason = "the loop ends before another interaction pays"
+	case b.cfg.Policy == Rotate:
 		b.rotate(statuses)
 		d.Reason = "rotating, whatever the rates"
-	case Random:
+	default: // Random
 		b.randomise(statuses)
 		d.Reason = "a random distribution, whatever the rates"
 	}
@@ -231,7 +234,7 @@ func (b *Balancer) finishFree(d *Decision, m balance) {
 	}
 	known := m.slowest >= 0 // there are rates and there is work
 	switch {
-	case b.cfg.Policy == Off || left == 0:
+	case b.cfg.Policy == Off || left == 0 || b.loop.Ranks-b.loop.FirstWorker < 2:
 		d.Final = true
 	case known && m.balanced < b.period.interact && len(d.Transfers) == 0:
 		d.Final = true
@@ -252,15 +255,15 @@ func (b *Balancer) phasesLeft(statuses []Status) int {
 	return left
 }
 
-// remaining returns how many seconds of the loop are left once an instruction of now is obeyed; +Inf if unknown.
+// remaining returns how many seconds of the loop are left once an instruction of now is obeyed; forever if unknown.
 func (b *Balancer) remaining(statuses []Status, target float64) float64 {
 	left := b.phasesLeft(statuses)
 	if left < 0 {
-		return math.Inf(1)
+		return forever
 	}
 	time := float64(left) * b.period.phase
 	if b.cfg.Interaction == Pipelined {
 		time -= float64(b.period.hooks(target)) * b.period.phase // obeyed one interaction later
 	}
-	return max(0, time)
+	return min(max(0, time), forever)
 }

@@ -1,10 +1,6 @@
 package lb
 
-import (
-	"math"
-
-	"shiftwork/dist"
-)
+import "shiftwork/dist"
 
 // costModel predicts how long a movement takes: the rank that moves most sets the time,
 //
@@ -102,11 +98,14 @@ func (s *stability) changed(now float64, interaction int) {
 	s.lastChange, s.lastIndex = now, interaction
 }
 
+// forever stands for an unknown, long time, in s. It is finite so that every number of a Decision can be recorded.
+const forever = 1e9
+
 // expected returns in s how long the rates will still stay as they are: what is left of t_stable, the mean time between
-// the recent changes; once that is over, as long again as they have stayed already; +Inf if nothing has ever changed.
+// the recent changes; once that is over, as long again as they have stayed already; forever if nothing has ever changed.
 func (s *stability) expected(now float64) float64 {
 	if s.count == 0 {
-		return math.Inf(1)
+		return forever
 	}
 	n := min(s.count, len(s.intervals))
 	mean := 0.0

@@ -146,7 +146,7 @@ func (b *Balancer) judge(d *Decision, m balance, saved float64, statuses []Statu
 	}
 	end := b.remaining(statuses, target)
 	if b.loop.Free {
-		end = m.current // the loop's end without moving
+		end = min(m.current, forever) // the loop's end without moving; infinite if a rank has work and no rate
 	}
 	if end <= stable {
 		stable, margin = end, 1

@@ -298,3 +298,61 @@ func TestSameInputSameOutput(t *testing.T) {
 		require.Equal(t, run(), run())
 	}
 }
+
+// The unit of work is the program's own: if all rates are 1024 times as high and nothing else differs, so are no decisions.
+func TestScalingAllRatesChangesNothing(t *testing.T) {
+	s := newSim(t, Config{Period: 1}, Loop{Ranks: 5, Movement: Adjacent}, 500)
+	scaled, err := New(Config{Period: 1}, s.b.loop)
+	require.NoError(t, err)
+	s.noise, s.moveAll = 0.05, 1
+	s.speed = func(r int, t float64) float64 {
+		if r == 2 && math.Mod(t, 30) > 15 {
+			return 40
+		}
+		return 100
+	}
+	for range 150 {
+		s.step()
+		st := slices.Clone(s.seen)
+		for r := range st {
+			st[r].Compute /= 1024
+		}
+		require.Equal(t, s.decided.Transfers, append([]dist.Transfer(nil), scaled.Decide(st).Transfers...))
+	}
+	assert.Greater(t, s.moves, 3)
+}
+
+func TestMechanismPoliciesLetFreeLoopsEnd(t *testing.T) {
+	for _, policy := range []Policy{Off, Rotate, Random} {
+		for _, ranks := range []int{1, 2, 5} {
+			s := newSim(t, Config{Policy: policy}, Loop{Ranks: ranks, Movement: Direct, Free: true}, 50*ranks)
+			s.speed = func(r int, _ float64) float64 { return float64(20 * (r + 1)) }
+			moved := 0
+			for !s.final {
+				moved += len(s.step().Transfers)
+				require.Less(t, s.k, 10_000, "%v, %d ranks: must end", policy, ranks)
+			}
+			assert.Equal(t, policy != Off && ranks > 1, moved > 0, "%v, %d ranks", policy, ranks)
+		}
+	}
+}
+
+func TestDirectWithWeightsMovesUnits(t *testing.T) {
+	weights, err := dist.NewWeights(dist.Span(0, 4), []float64{1, 2, 3, 6})
+	require.NoError(t, err)
+	b, err := New(Config{Threshold: 0.1}, Loop{Ranks: 2, Movement: Direct, Weights: weights})
+	require.NoError(t, err)
+	d := b.Decide([]Status{
+		{Units: 3, Compute: 1, Elapsed: 3, Phases: 1, PhasesLeft: -1, Owned: 3, OwnedIterations: 2},
+		{Rank: 1, Units: 9, Compute: 3, Elapsed: 3, Phases: 1, PhasesLeft: -1, Owned: 9, OwnedIterations: 2},
+	})
+	assert.Equal(t, []dist.Transfer{{From: 1, To: 0, Units: 3}}, d.Transfers, "equal rates: 6 units each; the sender chooses iterations")
+	// Less than half an iteration of the sender would come to nothing.
+	b, err = New(Config{NoThreshold: true}, Loop{Ranks: 2, Movement: Direct, Weights: weights})
+	require.NoError(t, err)
+	d = b.Decide([]Status{
+		{Units: 5, Compute: 1, Elapsed: 1, Phases: 1, PhasesLeft: -1, Owned: 5, OwnedIterations: 1},
+		{Rank: 1, Units: 7, Compute: 1.4, Elapsed: 1.4, Phases: 1, PhasesLeft: -1, Owned: 7, OwnedIterations: 2},
+	})
+	assert.Empty(t, d.Transfers, d.Reason)
+}

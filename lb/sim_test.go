@@ -36,6 +36,9 @@ type sim struct {
 	moves      int
 	done       float64
 	final      bool
+
+	seen    []Status // the statuses of the latest interaction
+	decided Decision // and the decision, its slices copied
 }
 
 func newSim(t testing.TB, cfg Config, loop Loop, iterations int) *sim {
@@ -161,9 +164,11 @@ func (s *sim) step() Decision {
 		st.Owned, st.OwnedIterations = s.owned[r], s.iterations[r]
 		st.Compute /= max(0.1, 1+s.noise*s.rng.NormFloat64())
 	}
+	s.seen = append(s.seen[:0], s.statuses...)
 	d := s.b.Decide(s.statuses)
 	d.To = d.To.Clone()
 	d.Transfers = append([]dist.Transfer(nil), d.Transfers...)
+	s.decided = d
 	for r := range s.statuses {
 		s.statuses[r] = Status{Rank: r, Obeyed: s.statuses[r].Obeyed}
 	}

@@ -97,7 +97,7 @@ type Decision struct {
 	Raw, Filtered, Targets []float64 // per rank: rates in units/s, and the units that it should own
 	Imbalance              float64   // rfract: fraction of the time that the perfect distribution would save, 0..1
 	Threshold              float64   // tfract that rfract was compared with
-	Cost, Benefit          float64   // s; predicted, 0 where they were not computed. Benefit may be +Inf
+	Cost, Benefit          float64   // s; predicted, 0 where they were not computed
 	Reason                 string    // in words: why work moves or does not
 }
 

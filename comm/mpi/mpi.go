@@ -46,6 +46,9 @@ func Start() (*Comm, error) {
 	if code := C.sw_start(&provided); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
+	if os.Getenv("NOSLICE") == "" {
+		wakeEarly()
+	}
 	return &Comm{rank: gompi.WorldRank(), size: gompi.WorldSize(), began: time.Now()}, nil
 }
 

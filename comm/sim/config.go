@@ -12,7 +12,7 @@ const (
 	DefaultRendezvous = 4096     // bytes: the eager limit of Open MPI's shared memory
 	DefaultPollCost   = 1e-6     // s: about what an MPI_Iprobe costs
 	DefaultMaxTime    = 1e6      // s: 11 days
-	DefaultMaxOps     = 50000000 // some minutes of real time
+	DefaultMaxOps     = 50000000 // some 20 s of real time
 )
 
 // AlwaysRendezvous as Config.Rendezvous makes every send wait for its receive, also of an empty message.

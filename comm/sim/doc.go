@@ -32,13 +32,13 @@
 // Every operation first waits until its rank has the smallest clock of all that can run (ties: the lowest rank),
 // and until all messages due by then have arrived. No rank can then still send a message that should have been seen, so
 // a receive from comm.Any gets the message that arrives first (ties: the lowest source). Receives match in the order
-// in which they were posted. Between operations a rank runs ahead on its own: what it writes to memory that
+// in which they were posted. A failure waits for its turn too, so the one reported is the first in virtual time. Between operations a rank runs ahead on its own: what it writes to memory that
 // ranks share is not ordered by virtual time, though it is free of races and the same in every run.
 //
 // # Units
 //
 // The configuration is in seconds, bytes and work units. Inside, time is a whole number of picoseconds, so that sums
-// which ought to be equal are, whatever their order; results are rounded to nanoseconds.
+// that ought to be equal are, whatever their order; results are rounded to nanoseconds.
 //
 // # Strictness
 //

@@ -23,7 +23,7 @@ func (p Plate) Initial(j, i int) float64 {
 	if j == 0 || i == 0 || j == p.Rows-1 || i == p.Cols-1 {
 		return rounded(p.Exact(j, i))
 	}
-	return room + scatter*uniform(plateStream, uint64(j)*uint64(p.Cols)+uint64(i))
+	return room + float64(scatter*uniform(plateStream, uint64(j)*uint64(p.Cols)+uint64(i)))
 }
 
 // Exact is the temperature of the physical plate at row j and column i.

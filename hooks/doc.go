@@ -1,0 +1,31 @@
+// Package hooks is the run time of a distributed loop in each rank: it counts the loop's hooks, times its phases, reports
+// to the master, obeys its instructions and moves work with its data. It also hosts the master, which
+// package lb makes decide. Numbers are decided there; messages are sent here.
+//
+//	rank    phase | phase | phase H phase | phase | phase H          H: the hook interacts
+//	                              |status k ->            |status k+1 ->
+//	                              |<- instruction k-1     |<- instruction k
+//	                              |shifts work            |shifts work
+//
+// Two kinds of loops have two run times:
+//
+//   - [Hooks]: ranks that synchronise by the program's own messages (boundary exchange, pipelines, reductions) execute the
+//     hook equally often. All obey an instruction at the same hook, so every rank knows where every row is.
+//   - [Free]: ranks that never wait for each other (a DOALL). A transfer completes whenever its two ranks have reached it;
+//     the loop hands out its iterations in chunks until nothing is left.
+//
+// Interactions are pipelined (S&S 1997, section 2.1): at interaction k a rank sends its status and obeys the instruction
+// that the master computed from interaction k-1, so nobody waits for the master. Synchronous interactions wait.
+//
+// # Units and invariants
+//
+// A rate is work units per second of computing time: wall-clock time between Begin and End, so that being descheduled
+// counts and waiting for a neighbour does not. Every iteration is owned by exactly one rank between any two hooks. A rank
+// sends the data of an iteration before it forgets that it owned it and computes none that it has not received.
+//
+// # Limits
+//
+// The master is a role of rank 0 and has no thread of its own: rank 0 serves it in its hooks and while it waits for
+// instructions. A phase of rank 0 that takes seconds delays instructions by as much. A Comm is used by one
+// goroutine at a time, the one that calls the hook. README.md describes the protocol and what was rejected.
+package hooks
