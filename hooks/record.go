@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"slices"
 	"sync"
 
 	"shiftwork/lb"
@@ -62,7 +63,7 @@ func (j *JSONL) Record(e Event) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.err == nil {
-		j.err = j.enc.Encode(e)
+		j.err = j.enc.Encode(writable(e))
 	}
 }
 
@@ -73,9 +74,39 @@ func (j *JSONL) Err() error {
 	return j.err
 }
 
-// finite makes a number that JSON can hold.
+// writable is e as JSON can hold it. What a decision predicts may be infinite (a rank without a rate never ends); the
+// largest number stands for that. Statuses are measured, and an infinite one is a fault that the writer should meet.
+func writable(e Event) Event {
+	if e.Decision == nil {
+		return e
+	}
+	d := *e.Decision // the balancer's, as are its slices: they stay as they are
+	d.Raw, d.Filtered, d.Targets = allFinite(d.Raw), allFinite(d.Filtered), allFinite(d.Targets)
+	for _, x := range []*float64{&d.Period, &d.Imbalance, &d.Threshold, &d.Cost, &d.Benefit} {
+		*x = finite(*x)
+	}
+	d.Transfers = slices.Clone(d.Transfers)
+	for i := range d.Transfers {
+		d.Transfers[i].Units = finite(d.Transfers[i].Units)
+	}
+	e.Decision = &d
+	return e
+}
+
+func allFinite(values []float64) []float64 {
+	values = slices.Clone(values)
+	for i, x := range values {
+		values[i] = finite(x)
+	}
+	return values
+}
+
+// finite is x, or the largest number of its sign where it is infinite, or 0 where it is no number.
 func finite(x float64) float64 {
-	if math.IsInf(x, 0) || math.IsNaN(x) {
+	switch {
+	case math.IsNaN(x):
+		return 0
+	case math.IsInf(x, 0):
 		return math.Copysign(math.MaxFloat64, x)
 	}
 	return x

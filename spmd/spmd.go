@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"shiftwork/comm"
@@ -19,7 +20,10 @@ import (
 // on every rank or on none, as it does when all ranks look at the same arguments and files.
 type UsageError struct{ Err error }
 
-func (e *UsageError) Error() string { return e.Err.Error() }
+// Error is one line, also where Err joins several faults.
+func (e *UsageError) Error() string {
+	return strings.Join(strings.FieldsFunc(e.Err.Error(), func(r rune) bool { return r == '\n' || r == '\r' }), "; ")
+}
 func (e *UsageError) Unwrap() error { return e.Err }
 
 // Exit codes.
@@ -132,7 +136,12 @@ func mainMPI(program string, l launch, run func(c comm.Comm) error) int {
 		// Where all ranks fail for one reason, rank 0 says so and ends the job before the others add their voices.
 		time.Sleep(300 * time.Millisecond)
 	}
-	fmt.Fprintf(os.Stderr, "%s: rank %d: %v\n", program, c.Rank(), err)
+	var panicked *hooks.PanicError
+	if errors.As(err, &panicked) {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", program, panicked) // names the rank itself
+	} else {
+		fmt.Fprintf(os.Stderr, "%s: rank %d: %v\n", program, c.Rank(), err)
+	}
 	c.Abort(exitFailed)
 	return exitFailed
 }

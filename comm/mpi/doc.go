@@ -22,7 +22,9 @@
 //
 // Open MPI 4.1 receives large messages between ranks of one machine with a single copy through the kernel (CMA), and
 // overruns a receive buffer that is too short before it reports the truncation. Start therefore selects copying
-// through shared memory, unless OMPI_MCA_btl_vader_single_copy_mechanism is set.
+// through shared memory, unless OMPI_MCA_btl_vader_single_copy_mechanism is set. It also raises the limit up to which
+// messages arrive without the sender's help to that of TCP's order, 32 KiB, unless OMPI_MCA_btl_vader_eager_limit is
+// set: in a pipeline the sender of a strip goes on computing and cannot help.
 //
 // # What it does not do
 //

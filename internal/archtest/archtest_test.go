@@ -49,7 +49,7 @@ func sources(t *testing.T) []sourceFile {
 		if err != nil {
 			return err
 		}
-		parsed, err := parser.ParseFile(token.NewFileSet(), path, content, parser.ImportsOnly|parser.ParseComments)
+		parsed, err := parser.ParseFile(token.NewFileSet(), path, content, parser.ParseComments)
 		if err != nil {
 			return err
 		}
@@ -67,6 +67,9 @@ func sources(t *testing.T) []sourceFile {
 				return err
 			}
 			f.imports = append(f.imports, imp)
+		}
+		if slices.Contains(f.imports, generators) {
+			f.random = used(parsed, generators)
 		}
 		files = append(files, f)
 		return nil
@@ -164,6 +167,11 @@ func TestRules(t *testing.T) {
 		f.name, f.test = "x_test.go", true
 		return f
 	}
+	drawing := func(pkg string, names ...string) sourceFile {
+		f := file(pkg, generators)
+		f.random = names
+		return f
+	}
 	long := file("lb")
 	long.lines = maxLines + 1
 	for _, c := range []struct {
@@ -178,6 +186,13 @@ func TestRules(t *testing.T) {
 		{file("lb/sub", "sync/atomic"), "lb is pure"},
 		{file("pipeline", "math/rand/v2"), "pipeline is pure"},
 		{file("filter", "os"), "filter is pure"},
+		{drawing("lb", "New", "NewPCG", "Rand", "PCG"), ""},
+		{drawing("lb", "New", "IntN"), "uses IntN"},
+		{drawing("lb", "."), "uses . of math/rand/v2"},
+		{drawing("dist", "New"), "dist is pure"},
+		{test(drawing("lb", "IntN")), ""},
+		{file("lb", "math/rand"), "lb is pure"},
+		{file("lb", "crypto/rand"), "lb is pure"},
 		{file("dist", "net/netip"), "dist is pure"},
 		{file("lb", "timeless"), ""},
 		{test(file("lb", "os", "time", "math/rand/v2")), ""},
@@ -209,5 +224,20 @@ func TestRules(t *testing.T) {
 		} else {
 			assert.Contains(t, found, c.says, "%+v", c.file)
 		}
+	}
+}
+
+// What a file uses of a package is found whatever the package is called there.
+func TestUsed(t *testing.T) {
+	for code, want := range map[string][]string{
+		`import "math/rand/v2"; var a, b = rand.New(rand.NewPCG(1, 2)), rand.New(nil)`: {"New", "NewPCG"},
+		`import r "math/rand/v2"; func f() int { return r.IntN(3) }`:                    {"IntN"},
+		`import "math/rand/v2"; func f(x *rand.Rand) int { return x.IntN(3) }`:          {"Rand"},
+		`import . "math/rand/v2"; func f() int { return IntN(3) }`:                      {"."},
+		`import "strings"; var a = strings.ToUpper("")`:                                 nil,
+	} {
+		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x; "+code, 0)
+		require.NoError(t, err)
+		assert.Equal(t, want, used(file, generators), code)
 	}
 }

@@ -2,7 +2,7 @@
 //
 //	filter  dist  pipeline     pure: no system, clock, network, goroutine or randomness
 //	          |
-//	         lb                the same; decides
+//	         lb                the same, but for seeded generators; decides
 //	          |
 //	comm ─── hooks             messages; comm/mpi alone knows MPI and cgo
 //	          |
@@ -16,6 +16,8 @@
 //
 // A package imports only packages that stand above it. What lies in internal serves tests and experiments. Imports are
 // read from the sources with go/parser, all files whatever their build tags, and for packages of others with go list.
+//
+// lb may draw random numbers, for the policy Random, from generators that it seeds itself; this too is read from the sources.
 //
 // Besides: every package says what it is, and no file is longer than 700 lines.
 //

@@ -2,8 +2,10 @@ package archtest
 
 import (
 	"fmt"
+	"go/ast"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -29,6 +31,15 @@ var pure = []string{"filter", "dist", "pipeline", "lb"}
 // them.
 var impure = []string{"os", "net", "time", "sync", "math/rand", "crypto/rand", "runtime", "syscall", "unsafe", "log", "io/ioutil", "context"}
 
+// generators is the package of random number generators. Who is in seeding may use it for generators that it seeds itself:
+// the same seed gives the same numbers, so the input still decides. The functions of the package itself would not do.
+const generators = "math/rand/v2"
+
+var (
+	seeding = []string{"lb"}
+	seeded  = []string{"New", "NewPCG", "Rand", "PCG"}
+)
+
 // transports are what the entries above spmd must not choose.
 var transports = []string{"comm/mpi", "comm/local", "comm/sim", "comm/commtest"}
 
@@ -44,6 +55,7 @@ type sourceFile struct {
 	name    string   // file name
 	test    bool     // a test file
 	imports []string // import paths
+	random  []string // what it uses of generators, where it imports that
 	comment bool     // has a package comment
 	lines   int
 }
@@ -70,7 +82,14 @@ func breaches(f sourceFile) []string {
 			report("imports %s, which only %s may", imp, mpiHome)
 		}
 		if !f.test && slices.Contains(pure, entry) && slices.ContainsFunc(impure, func(p string) bool { return within(imp, p) }) {
-			report("imports %s, but %s is pure", imp, entry)
+			if imp != generators || !slices.Contains(seeding, entry) {
+				report("imports %s, but %s is pure", imp, entry)
+			}
+			for _, name := range f.random {
+				if imp == generators && !slices.Contains(seeded, name) {
+					report("uses %s of %s, but %s is pure: only generators that it seeds itself", name, imp, entry)
+				}
+			}
 		}
 		target, ours := strings.CutPrefix(imp, module+"/")
 		if !ours {
@@ -98,6 +117,33 @@ func breaches(f sourceFile) []string {
 func entryOf(pkg string) string {
 	first, _, _ := strings.Cut(path.Clean(pkg), "/")
 	return first
+}
+
+// used lists what a file uses of an imported package: the names selected from it, each once, and "." if it is imported with
+// a dot. A local variable that hides the package's name would be taken for it, which errs on the strict side.
+func used(file *ast.File, imported string) []string {
+	var names []string
+	local := path.Base(imported)
+	if local == "v2" {
+		local = path.Base(path.Dir(imported))
+	}
+	for _, spec := range file.Imports {
+		if spec.Path.Value == strconv.Quote(imported) && spec.Name != nil {
+			local = spec.Name.Name
+		}
+	}
+	if local == "." {
+		return []string{"."}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if s, ok := n.(*ast.SelectorExpr); ok {
+			if x, ok := s.X.(*ast.Ident); ok && x.Name == local && !slices.Contains(names, s.Sel.Name) {
+				names = append(names, s.Sel.Name)
+			}
+		}
+		return true
+	})
+	return names
 }
 
 // within says whether a path is root or lies below it.

@@ -11,19 +11,25 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"shiftwork/filter"
 )
 
 // flags stands for a program: one flag of its own and a check of its own.
 type flags struct {
-	N int `default:"1000" placeholder:"ROWS" help:"Rows (default ${default})."`
+	N int `default:"1001" placeholder:"ROWS" help:"Rows (default ${default})."`
 	Shared
 }
 
 func (f *flags) Validate() error {
+	var faults []error
 	if f.N < 3 {
-		return Refuse("n", f.N, "a whole number from 3 on")
+		faults = append(faults, Refuse("n", f.N, "a whole number from 3 on"))
 	}
-	return nil
+	if f.N%2 == 0 {
+		faults = append(faults, Refuse("n", f.N, "an odd number"))
+	}
+	return errors.Join(faults...)
 }
 
 // parse runs without whatever SHIFTWORK_ variables the tester has.
@@ -47,9 +53,9 @@ func parseHere(args ...string) (flags, error) {
 func TestDefaults(t *testing.T) {
 	f, err := parse(t)
 	require.NoError(t, err)
-	assert.Equal(t, flags{N: 1000, Shared: Shared{
+	assert.Equal(t, flags{N: 1001, Shared: Shared{
 		Balance: "on", Master: "shared", Block: AutoInt{Auto: true}, Period: AutoTime{Auto: true},
-		Threshold: AutoPart{Auto: true}, Filter: Filter{Kind: "auto"}, CostBenefit: "on", Interaction: "pipelined", Movement: "auto",
+		Threshold: AutoPart{Auto: true}, Filter: Filter{}, CostBenefit: "on", Interaction: "pipelined", Movement: "auto",
 	}}, f)
 }
 
@@ -58,9 +64,11 @@ func TestEveryFlagIsParsed(t *testing.T) {
 		"--threshold", "0.1", "--filter", "fixed:0.25", "--cost-benefit", "off", "--interaction", "synchronous",
 		"--movement", "direct", "--record", "a.jsonl", "--report", "b.txt", "--verify", "--progress")
 	require.NoError(t, err)
+	fixed, err := filter.Parse("fixed:0.25")
+	require.NoError(t, err)
 	assert.Equal(t, flags{N: 5, Shared: Shared{
 		Balance: "rotate", Ranks: 3, Master: "dedicated", Block: AutoInt{Value: 36}, Period: AutoTime{Value: time.Second / 2},
-		Threshold: AutoPart{Value: 0.1}, Filter: Filter{Kind: "fixed", H: 0.25}, CostBenefit: "off", Interaction: "synchronous",
+		Threshold: AutoPart{Value: 0.1}, Filter: Filter{fixed}, CostBenefit: "off", Interaction: "synchronous",
 		Movement: "direct", Record: "a.jsonl", Report: "b.txt", Verify: true, Progress: true,
 	}}, f)
 	assert.Equal(t, "36 500ms 0.1 fixed:0.25", strings.Join([]string{
@@ -69,7 +77,7 @@ func TestEveryFlagIsParsed(t *testing.T) {
 
 func TestValuesOnTheEdge(t *testing.T) {
 	for _, args := range [][]string{
-		{"--threshold", "0"}, {"--threshold", "1"}, {"--filter", "fixed:1"}, {"--filter", "raw"}, {"--filter", "state"},
+		{"--threshold", "0"}, {"--threshold", "0.999"}, {"--filter", "fixed:0"}, {"--filter", "fixed:1"}, {"--filter", "raw"}, {"--filter", "step"}, {"--filter", "state"},
 		{"--block", "1"}, {"--ranks", "1"}, {"--period", "1ns"}, {"--n", "3"}, {"--quiet"},
 	} {
 		_, err := parse(t, args...)
@@ -92,10 +100,13 @@ func TestBadUsageIsOneLineThatNamesFlagValueAndWhatIsAccepted(t *testing.T) {
 		{[]string{"--period", "0s"}, []string{"--period", `"0s"`, "duration above 0"}},
 		{[]string{"--period", "5"}, []string{"--period", `"5"`, "with its unit"}},
 		{[]string{"--period", "-1s"}, []string{"--period", `"-1s"`}},
-		{[]string{"--threshold", "1.01"}, []string{"--threshold", `"1.01"`, "from 0 to 1"}},
+		{[]string{"--threshold", "1"}, []string{"--threshold", `"1"`, "from 0 to below 1"}},
+		{[]string{"--threshold", "1.01"}, []string{"--threshold", `"1.01"`, "from 0 to below 1"}},
 		{[]string{"--threshold", "-.1"}, []string{"--threshold", `"-.1"`}},
 		{[]string{"--threshold", "NaN"}, []string{"--threshold", `"NaN"`}},
-		{[]string{"--filter", "fixed:0"}, []string{"--filter", `"fixed:0"`, "fixed:H"}},
+		{[]string{"--filter", "fixed:1.1"}, []string{"--filter", `"fixed:1.1"`, "fixed:H with 0 <= H <= 1"}},
+		{[]string{"--filter", "fixed:-0.1"}, []string{"--filter", `"fixed:-0.1"`, "fixed:H"}},
+		{[]string{"--filter="}, []string{"--filter", `""`, "fixed:H"}},
 		{[]string{"--filter", "fixed"}, []string{"--filter", `"fixed"`}},
 		{[]string{"--filter", "raw:1"}, []string{"--filter", `"raw:1"`}},
 		{[]string{"--filter", "fixed:NaN"}, []string{"--filter", `"fixed:NaN"`}},
@@ -108,7 +119,7 @@ func TestBadUsageIsOneLineThatNamesFlagValueAndWhatIsAccepted(t *testing.T) {
 		{[]string{"--verify=maybe"}, []string{"--verify", `"maybe"`}},
 		{[]string{"--n", "x"}, []string{"--n", `"x"`, "int"}},
 		{[]string{"--n", "2"}, []string{"--n", `"2"`, "from 3 on"}},
-		{[]string{"--n", "-2"}, []string{"--n", `"-2"`, "from 3 on"}},
+		{[]string{"--n", "-2"}, []string{"--n", `"-2"`, "from 3 on; --n: ", "odd"}}, // two faults
 		{[]string{"--n"}, []string{"--n", "expected"}},
 		{[]string{"--quiet", "--progress"}, []string{"--quiet", "--progress"}},
 		{[]string{"--blocks", "3"}, []string{"unknown flag --blocks", "--block"}},

@@ -23,6 +23,6 @@
 //
 // # What it does not do
 //
-// It does not turn flags into the configuration of the balancer: it knows nothing of the packages that have one. It does
-// not open files.
+// It does not turn flags into the configuration of the balancer: it knows only how filters are written (package
+// filter). It does not open files.
 package cli

@@ -47,8 +47,17 @@ func Parse(name, description string, args []string, target any) (err error) {
 	return nil
 }
 
-// oneLine removes the type of kong's error, which would let callers depend on it, and whatever could break the line.
+// oneLine removes the type of kong's error, which would let callers depend on it, and whatever could break the line. The
+// lines of several joined errors stand behind one another.
 func oneLine(err error) error {
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		var texts []string
+		for _, one := range joined.Unwrap() {
+			texts = append(texts, oneLine(one).Error())
+		}
+		return errors.New(strings.Join(texts, "; "))
+	}
 	return errors.New(strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
+
+	"shiftwork/filter"
 )
 
 // auto is the value that leaves a choice to the program.
@@ -73,7 +74,7 @@ func (a *AutoTime) UnmarshalText(text []byte) error {
 
 func (a AutoTime) String() string { return orAuto(a.Auto, a.Value) }
 
-// AutoPart is auto or a fraction from 0 to 1.
+// AutoPart is auto or a fraction from 0 to below 1.
 type AutoPart struct {
 	Auto  bool
 	Value float64 // 0 if Auto
@@ -86,8 +87,8 @@ func (a *AutoPart) UnmarshalText(text []byte) error {
 		return nil
 	}
 	v, err := strconv.ParseFloat(string(text), 64)
-	if err != nil || math.IsNaN(v) || v < 0 || v > 1 {
-		return refused(text, "auto or a fraction from 0 to 1, such as 0.1")
+	if err != nil || math.IsNaN(v) || v < 0 || v >= 1 {
+		return refused(text, "auto or a fraction from 0 to below 1, such as 0.1")
 	}
 	*a = AutoPart{Value: v}
 	return nil
@@ -102,31 +103,15 @@ func orAuto(isAuto bool, value any) string {
 	return fmt.Sprint(value)
 }
 
-// Filter names a rate filter: auto, state, fixed or raw.
-type Filter struct {
-	Kind string
-	H    float64 // of fixed: the weight of a new rate, 0 < H <= 1; otherwise 0
-}
+// Filter is a rate filter in the notation of filter.Parse.
+type Filter struct{ filter.Spec }
 
-// UnmarshalText parses the name of a filter, with its weight.
+// UnmarshalText parses the name of a filter, with its history fraction where it has one.
 func (f *Filter) UnmarshalText(text []byte) error {
-	kind, weight, weighted := strings.Cut(string(text), ":")
-	switch {
-	case !weighted && (kind == auto || kind == "state" || kind == "raw"):
-		*f = Filter{Kind: kind}
-		return nil
-	case weighted && kind == "fixed":
-		if h, err := strconv.ParseFloat(weight, 64); err == nil && h > 0 && h <= 1 {
-			*f = Filter{Kind: kind, H: h}
-			return nil
-		}
+	spec, err := filter.Parse(string(text))
+	if err != nil || len(text) == 0 {
+		return refused(text, filter.Accepted+", such as fixed:0.5")
 	}
-	return refused(text, "auto, state, raw or fixed:H with H above 0 up to 1, such as fixed:0.5")
-}
-
-func (f Filter) String() string {
-	if f.Kind == "fixed" {
-		return "fixed:" + strconv.FormatFloat(f.H, 'g', -1, 64)
-	}
-	return f.Kind
+	f.Spec = spec
+	return nil
 }

@@ -9,6 +9,8 @@
 // times are to the millisecond. rate_per_s is work units per second of time_s over all ranks. verified is absent when the
 // result was not compared with a serial run.
 //
+// As JSON, in reports, it is an object with the same keys and units, unrounded; the checksum is a string.
+//
 // Reading is strict in what this package writes and lenient in what it does not know: unknown keys are skipped, so that
 // an older reader understands a newer line.
 package result

@@ -1,6 +1,7 @@
 package result
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -50,6 +51,37 @@ func (l Line) String() string {
 		fmt.Fprintf(&b, " verified=%t", *l.Verified)
 	}
 	return b.String()
+}
+
+// MarshalJSON writes an object with the keys and the units of the line: times in seconds, the checksum as text because
+// JSON's numbers hold no more than 53 bits of it. Nothing is rounded.
+func (l Line) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		App          string  `json:"app"`
+		N            int     `json:"n"`
+		M            int     `json:"m"`
+		Iterations   int     `json:"iterations"`
+		Ranks        int     `json:"ranks"`
+		Transport    string  `json:"transport"`
+		Balance      string  `json:"balance"`
+		Block        int     `json:"block"`
+		Period       float64 `json:"period_s"`
+		Time         float64 `json:"time_s"`
+		Rate         float64 `json:"rate_per_s"`
+		Interactions int     `json:"interactions"`
+		Shifts       int     `json:"shifts"`
+		Moved        int     `json:"iterations_moved"`
+		MoveTime     float64 `json:"move_s"`
+		MasterCPU    float64 `json:"master_cpu_s"`
+		Setup        float64 `json:"setup_s"`
+		Calibrate    float64 `json:"calibrate_s"`
+		Checksum     string  `json:"checksum"`
+		Verified     *bool   `json:"verified,omitempty"`
+	}{
+		l.App, l.N, l.M, l.Iterations, l.Ranks, l.Transport, l.Balance, l.Block, l.Period.Seconds(), l.Time.Seconds(), l.Rate,
+		l.Interactions, l.Shifts, l.Moved, l.MoveTime.Seconds(), l.MasterCPU.Seconds(), l.Setup.Seconds(), l.Calibrate.Seconds(),
+		l.Checksum.String(), l.Verified,
+	})
 }
 
 // Parse reads a line as String writes it. Every key but verified must be there, once.

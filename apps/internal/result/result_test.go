@@ -1,6 +1,9 @@
 package result
 
 import (
+	"encoding/json"
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +37,30 @@ func TestTheLineOfTheContract(t *testing.T) {
 	assert.Equal(t, strings.TrimSuffix(exampleLine, " verified=true"), l.String(), "verified is absent when nobody looked")
 	l.Verified = truth(false)
 	assert.True(t, strings.HasSuffix(l.String(), " verified=false"))
+}
+
+// JSON has the keys of the line, with the same values but for the rounding.
+func TestJSONHasTheKeysOfTheLine(t *testing.T) {
+	data, err := json.Marshal(example())
+	require.NoError(t, err)
+	values := map[string]any{}
+	require.NoError(t, json.Unmarshal(data, &values))
+	fields := strings.Fields(strings.TrimPrefix(exampleLine, Prefix))
+	for _, field := range fields {
+		key, want, _ := strings.Cut(field, "=")
+		require.Contains(t, values, key)
+		if number, err := strconv.ParseFloat(want, 64); err == nil && key != "checksum" {
+			assert.Equal(t, number, values[key], key)
+		} else {
+			assert.Equal(t, want, fmt.Sprint(values[key]), key)
+		}
+	}
+	assert.Len(t, values, len(fields))
+	l := example()
+	l.Verified = nil
+	data, err = json.Marshal(l)
+	require.NoError(t, err)
+	assert.NotContains(t, string(data), "verified")
 }
 
 func TestParseReadsWhatStringWrites(t *testing.T) {
