@@ -6,29 +6,33 @@ import "errors"
 // has one (with only its text elsewhere than there). It is for what each rank finds out for itself, such as whether it can
 // read its file: ranks that went on while another gave up would wait for it for ever.
 func Agree(c Comm, err error) error {
-	text := ""
-	if err != nil {
-		text = err.Error()
-	}
 	var e Encoder
-	e.Text(text)
+	if err == nil {
+		e.Int(0)
+	} else {
+		e.Int(1) // a flag of its own: an error may have no text
+		e.Text(err.Error())
+	}
 	all, failed := AllGather(c, e.Message())
 	if failed != nil {
 		return failed
 	}
 	for rank, b := range all {
 		d := NewDecoder(b)
-		text := d.Text()
+		bad, text := d.Int() != 0, ""
+		if bad {
+			text = d.Text()
+		}
 		if failed := d.Finish(); failed != nil {
 			return failed
 		}
-		if text == "" {
-			continue
-		}
-		if rank == c.Rank() {
+		switch {
+		case !bad:
+		case rank == c.Rank():
 			return err
+		default:
+			return errors.New(text)
 		}
-		return errors.New(text)
 	}
 	return nil
 }

@@ -239,7 +239,7 @@ func TestStepsCountsTheSamplesBehindTheLevel(t *testing.T) {
 	s.Next(1)
 	assert.Equal(t, 1, s.Samples())
 	rng := rand.New(rand.NewPCG(3, 4))
-	for range 40 {
+	for range stepMemory {
 		s.Next(noisy(rng, 1, 0.05))
 	}
 	assert.Equal(t, stepMemory, s.Samples())

@@ -13,7 +13,7 @@ const (
 	// stepWinsor bounds what a sample may pull at the level while no change is found.
 	stepWinsor = 2.0
 	// stepMemory is the number of samples over which level and noise are averaged: longer is quieter, slower on drifts.
-	stepMemory = 32
+	stepMemory = 64
 	// noisePrior is the relative noise assumed before anything is measured, noisePriorWeight its weight in samples.
 	noisePrior       = 0.05
 	noisePriorWeight = 4

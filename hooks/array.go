@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"fmt"
+	"time"
 
 	"shiftwork/comm"
 	"shiftwork/dist"
@@ -28,14 +29,22 @@ type InPlace interface {
 // pieceBytes is the longest message that a movement sends; MPI counts in 32-bit ints.
 const pieceBytes = 1 << 30
 
-// mover carries the data of iterations between ranks. Sends stay under way while the rank computes on: nobody waits
-// for a rank that has not reached the hook yet unless it needs data from it.
+// mover carries the data of iterations between ranks.
 type mover struct {
 	c       comm.Comm
 	arrays  []Array
 	pending []comm.Request // sends
 	buffers [][]byte       // packed data of pending sends
 	scratch []byte
+	waited  time.Duration // for ranks that were to give: no part of the movement itself
+}
+
+// await sleeps until a message is there, and counts that as waiting.
+func (m *mover) await(from, tag int) error {
+	began := m.c.Now()
+	_, err := m.c.Probe(from, tag)
+	m.waited += m.c.Now() - began
+	return err
 }
 
 // give starts sending the data of iterations r.
@@ -114,6 +123,9 @@ func (m *mover) take(from int, r dist.Range) error {
 		if p, ok := a.(InPlace); ok {
 			for b := p.Bytes(r); len(b) > 0; {
 				n := min(len(b), pieceBytes)
+				if err := m.await(from, tagData); err != nil {
+					return err
+				}
 				st, err := m.c.Recv(from, tagData, b[:n])
 				if err != nil {
 					return err
@@ -125,7 +137,9 @@ func (m *mover) take(from int, r dist.Range) error {
 			}
 			continue
 		}
+		began := m.c.Now()
 		st, err := m.c.Probe(from, tagData)
+		m.waited += m.c.Now() - began
 		if err != nil {
 			return err
 		}
@@ -178,13 +192,10 @@ func (m *mover) reap() error {
 // adjacent turns this rank's block from have into want, exchanging iterations with its neighbours left and right, and
 // returns the number of transfers it took part in.
 //
-// A rank sends first and receives then, so that its neighbours need not wait. Where it must hand over more than it has
+// A rank starts its sends, then receives, then waits until its sends have left. Where it must hand over more than it has
 // (work passing through it), it receives from the other side first; a chain of such ranks follows the
 // direction of the flow along the line of ranks, so it ends at a rank that can send.
 func (m *mover) adjacent(left, right int, have, want dist.Range) (transfers int, err error) {
-	if err := m.flush(); err != nil {
-		return 0, err
-	}
 	run := func(step func(int, dist.Range) error, peer int, r dist.Range) {
 		if err == nil && !r.Empty() {
 			transfers++
@@ -208,5 +219,10 @@ func (m *mover) adjacent(left, right int, have, want dist.Range) (transfers int,
 	if passRight {
 		run(m.give, right, toRight)
 	}
-	return transfers, err
+	if err != nil {
+		return transfers, err
+	}
+	// Large messages need the sender's help to arrive: one that computed on would help once a phase, and the receiver
+	// would wait for many of them.
+	return transfers, m.flush()
 }

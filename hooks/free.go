@@ -43,7 +43,6 @@ type Free struct {
 	queue  []part         // not finished, by repetition, then by index
 	done   dist.Intervals // finished here
 	chunk  part           // handed out by the last Next
-	left   float64        // work units not done
 	active bool
 	move   mover
 	master *master
@@ -89,7 +88,7 @@ func NewFree(c comm.Comm, loop FreeLoop, cfg lb.Config) (*Free, error) {
 		loop.Name = "loop"
 	}
 	loop.Repeat = max(1, loop.Repeat)
-	common := Loop{Name: fmt.Sprintf("%s x%d", loop.Name, loop.Repeat), Iterations: loop.Iterations, Weights: loop.Weights, Arrays: loop.Arrays}
+	common := Loop{Name: fmt.Sprintf("%s x%d", loop.Name, loop.Repeat), Iterations: loop.Iterations, Weights: loop.Weights, Arrays: loop.Arrays, Quantum: loop.Quantum}
 	first, err := check(c, &common, cfg)
 	if err != nil {
 		return nil, err
@@ -99,7 +98,6 @@ func NewFree(c comm.Comm, loop FreeLoop, cfg lb.Config) (*Free, error) {
 	if own := start.Range(c.Rank()); !own.Empty() {
 		f.queue = append(f.queue, part{Range: own})
 	}
-	f.left = f.remaining()
 	f.active = cfg.Policy != lb.Off && c.Size()-first > 1 && loop.Iterations.Len() > 0
 	if f.active {
 		if err := f.startMaster(first, start); err != nil {
@@ -120,7 +118,7 @@ func (f *Free) startMaster(first int, start dist.Block) error {
 	if err != nil {
 		return err
 	}
-	f.period = time.Duration(quantum * float64(time.Second))
+	f.period = seconds(quantum)
 	if f.c.Rank() != 0 {
 		return nil
 	}
@@ -186,7 +184,6 @@ func (f *Free) finishChunk() {
 	units := f.loop.Weights.Units(f.chunk.Range)
 	f.compute += took
 	f.units += units
-	f.left -= units
 	f.chunks++
 	if took > 0 {
 		f.rate = units / took.Seconds()
@@ -364,7 +361,7 @@ func (f *Free) report() error {
 		Units: f.units, Compute: f.compute.Seconds(), Elapsed: elapsed.Seconds(),
 		Wait:   max(0, elapsed-f.compute-f.moved.time).Seconds(),
 		Phases: f.chunks, PhasesLeft: -1,
-		Owned: f.left, OwnedIterations: f.iterations(),
+		Owned: f.remaining(), OwnedIterations: f.iterations(),
 		MoveTime: f.moved.time.Seconds(), MoveTransfers: f.moved.transfers, MoveUnits: f.moved.units,
 	}
 	f.closeBooks(now)
@@ -392,7 +389,7 @@ func (f *Free) obey(in *instruction) error {
 	}
 	f.waiting = false
 	f.obeyed = in.interaction
-	f.period = time.Duration(in.period * float64(time.Second))
+	f.period = seconds(in.period)
 	f.due = f.c.Now() + f.period
 	f.final = in.final
 	for _, t := range in.transfers {
@@ -402,7 +399,6 @@ func (f *Free) obey(in *instruction) error {
 		}
 		began := f.c.Now()
 		parts, units := f.takeTail(t.Units)
-		f.left -= units
 		if err := f.move.giveParts(t.To, tagStatus, encodeParts([]byte{kindTransfer}, parts), parts); err != nil {
 			return err
 		}
@@ -411,6 +407,13 @@ func (f *Free) obey(in *instruction) error {
 		f.moved.units += units
 	}
 	return nil
+}
+
+// seconds is a time of x seconds, at most longest: a configured period may exceed what a Duration, or a clock reading
+// plus a Duration, can hold.
+func seconds(x float64) time.Duration {
+	const longest = 1e9
+	return time.Duration(min(x, longest) * float64(time.Second))
 }
 
 // takeTail removes the iterations that would be done last, so many that their remaining work units come nearest to
@@ -486,7 +489,6 @@ func (f *Free) complete() error {
 		f.awaited--
 		for _, p := range in.parts {
 			units := f.loop.Weights.Units(p.Range) * float64(f.loop.Repeat-p.repetition)
-			f.left += units
 			f.moved.units += units
 			f.total.iterations += p.Len()
 			f.insert(p)
@@ -497,6 +499,8 @@ func (f *Free) complete() error {
 	return nil
 }
 
+// remaining is the work units that are left to do here. Summed anew each time: differences of sums would leave a rest that
+// is not exactly 0 at the end, and the master would go on dividing it.
 func (f *Free) remaining() float64 {
 	units := 0.0
 	for _, p := range f.queue {

@@ -21,6 +21,7 @@ type Loop struct {
 	Adjacent   bool         // each rank owns one block and neighbours own neighbouring blocks, always
 	Phases     int          // how often Hook will be called; 0: unknown
 	Quantum    float64      // s, the scheduling quantum; 0: measured
+	Agreed     string       // what else all ranks must have in common, in words: New compares it
 
 	// Before, if set, is called on every rank that is about to give or take iterations, at the same hook everywhere,
 	// with its range before and after (Adjacent loops). Boundary data under way can be received there.
@@ -131,11 +132,24 @@ func check(c comm.Comm, loop *Loop, cfg lb.Config) (first int, err error) {
 	if loop.Iterations.Hi < loop.Iterations.Lo {
 		err = errors.Join(err, fmt.Errorf("iterations %v: the end lies before the beginning", loop.Iterations))
 	}
+	if n := loop.Iterations; !n.Empty() && !(loop.Weights.Of(n.Lo) > 0 && loop.Weights.Of(n.Hi-1) > 0) {
+		err = errors.Join(err, fmt.Errorf("iterations %v: there are weights of %d iterations, not of all of these", n, loop.Weights.Len()))
+	}
+	if !(loop.Quantum >= 0) || math.IsInf(loop.Quantum, 0) {
+		err = errors.Join(err, fmt.Errorf("scheduling quantum %v s: a finite time, or 0 for measured", loop.Quantum))
+	}
 	if err := comm.Agree(c, err); err != nil {
 		return first, err
 	}
-	return first, agree(c, fmt.Sprintf("loop %q: iterations %v of %v units, %d arrays, adjacent %v, phases %d, configuration %+v",
-		loop.Name, loop.Iterations, loop.Weights.Units(loop.Iterations), len(loop.Arrays), loop.Adjacent, loop.Phases, cfg))
+	return first, agree(c, fmt.Sprintf("loop %q: iterations %v of %v units, %d arrays, adjacent %v, phases %d, configuration %+v%s",
+		loop.Name, loop.Iterations, loop.Weights.Units(loop.Iterations), len(loop.Arrays), loop.Adjacent, loop.Phases, cfg, also(loop.Agreed)))
+}
+
+func also(agreed string) string {
+	if agreed == "" {
+		return ""
+	}
+	return ", " + agreed
 }
 
 // agree holds what each rank says against what rank 0 says. Ranks with different configurations would hang.
@@ -188,6 +202,13 @@ func (h *Hooks) record(e Event) {
 	e.Loop, e.Time = h.loop.Name, (h.c.Now() - h.began).Seconds()
 	h.loop.Record.Record(e)
 }
+
+// SetPhases tells how often Hook will be called in all, where Loop.Phases could not: balancing weighs its costs against
+// the time that is left. Every rank must say the same at the same hook.
+func (h *Hooks) SetPhases(total int) { h.loop.Phases = total }
+
+// PhasesDone is how often Hook has been called.
+func (h *Hooks) PhasesDone() int { return h.phase }
 
 // Range is the block of iterations that this rank owns (Adjacent loops). It changes only inside Hook.
 func (h *Hooks) Range() dist.Range { return h.block }
@@ -356,51 +377,61 @@ func (h *Hooks) count() int {
 }
 
 func (h *Hooks) obey(in *instruction) (bool, error) {
-	began, units, count := h.c.Now(), h.units, h.count()
-	var transfers int
-	var err error
+	began, waited := h.c.Now(), h.move.waited
+	carryOut := h.obeyDirect
 	if h.loop.Adjacent {
-		transfers, err = h.obeyAdjacent(in)
-	} else {
-		transfers, err = h.obeyDirect(in)
+		carryOut = h.obeyAdjacent
 	}
-	if err != nil || transfers == 0 {
+	m, err := carryOut(in)
+	if err != nil || m.transfers == 0 {
 		return false, err
 	}
-	h.moved.time += h.c.Now() - began
-	h.moved.transfers += transfers
-	h.moved.units += math.Abs(h.units - units)
-	h.total.iterations += max(0, h.count()-count)
+	// Waiting for a rank that has not come to this hook yet is no cost of moving: beside a slow rank it would take
+	// so long that no movement could ever pay again.
+	h.moved.time += h.c.Now() - began - (h.move.waited - waited)
+	h.moved.transfers += m.transfers
+	h.moved.units += m.units
 	return true, nil
 }
 
-func (h *Hooks) obeyAdjacent(in *instruction) (int, error) {
+// obeyAdjacent moves the block's two boundaries. A row that passes through a rank counts on its way in and on its
+// way out.
+func (h *Hooks) obeyAdjacent(in *instruction) (m movement, err error) {
 	have, want := h.block, in.own
 	if have == want {
-		return 0, nil
+		return m, nil
 	}
 	if h.loop.Before != nil {
+		began := h.c.Now()
 		if err := h.loop.Before(have, want); err != nil {
-			return 0, err
+			return m, err
 		}
+		h.move.waited += h.c.Now() - began
 	}
-	n, err := h.move.adjacent(h.left, h.right, have, want)
+	m.transfers, err = h.move.adjacent(h.left, h.right, have, want)
+	for _, crossed := range []dist.Range{
+		dist.Span(have.Lo, want.Lo), dist.Span(want.Lo, have.Lo), dist.Span(have.Hi, want.Hi), dist.Span(want.Hi, have.Hi),
+	} {
+		m.units += h.loop.Weights.Units(crossed)
+	}
+	h.total.iterations += dist.Span(want.Lo, have.Lo).Len() + dist.Span(have.Hi, want.Hi).Len()
 	h.block, h.units = want, h.loop.Weights.Units(want)
-	return n, err
+	return m, err
 }
 
 // obeyDirect carries out the transfers of this rank: a rank only gives or only takes, so no order can lock up.
-func (h *Hooks) obeyDirect(in *instruction) (int, error) {
+func (h *Hooks) obeyDirect(in *instruction) (m movement, err error) {
 	if len(in.transfers) == 0 {
-		return 0, nil
+		return m, nil
 	}
 	if err := h.move.flush(); err != nil {
-		return 0, err
+		return m, err
 	}
+	units, count := h.units, h.owned.Len()
 	for _, t := range in.transfers {
 		if t.From != h.c.Rank() {
 			if err := h.takeDirect(t.From); err != nil {
-				return 0, err
+				return m, err
 			}
 			continue
 		}
@@ -411,13 +442,18 @@ func (h *Hooks) obeyDirect(in *instruction) (int, error) {
 			h.units -= h.loop.Weights.Units(r)
 		}
 		if err := h.move.giveParts(t.To, tagHeader, encodeParts(nil, parts), parts); err != nil {
-			return 0, err
+			return m, err
 		}
 	}
-	return len(in.transfers), nil
+	m.transfers, m.units = len(in.transfers), math.Abs(h.units-units)
+	h.total.iterations += max(0, h.owned.Len()-count)
+	return m, nil
 }
 
 func (h *Hooks) takeDirect(from int) error {
+	if err := h.move.await(from, tagHeader); err != nil {
+		return err
+	}
 	b, err := receiveAll(h.c, from, tagHeader)
 	if err != nil {
 		return err

@@ -139,7 +139,7 @@ func (m *master) add(s lb.Status) error {
 func (m *master) decide() error {
 	d := m.balancer.Decide(m.now)
 	m.period = d.Period
-	if len(d.Transfers) > 0 {
+	if d.Moved() {
 		m.shifts++
 	}
 	m.record(Event{Kind: "decision", Statuses: m.now, Decision: &d})

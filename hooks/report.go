@@ -9,7 +9,7 @@ import (
 // Report is what a loop's run came to. Seconds are wall-clock.
 type Report struct {
 	Interactions    int          `json:"interactions"`     // with the master
-	Shifts          int          `json:"shifts"`           // instructions that moved work
+	Shifts          int          `json:"shifts"`           // instructions that moved work, with the last one, which nobody obeys if interactions are pipelined
 	IterationsMoved int          `json:"iterations_moved"` // each time that an iteration changed its owner
 	Move            float64      `json:"move_s"`           // the longest that a rank spent moving
 	MasterBusy      float64      `json:"master_cpu_s"`     // the master: receiving, deciding, sending

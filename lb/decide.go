@@ -15,7 +15,7 @@ const (
 	// quietInteractions: it lets an imbalance through that stays under tfract for ever, such as a recovery on one of many
 	// ranks, which is worth only (1-s)/P.
 	quietThreshold    = 0.03
-	quietInteractions = 20
+	quietInteractions = 8
 	// unpredictable is the margin of the profitability test: a movement is cancelled only if its cost exceeds this many
 	// times the benefit, because how long the rates will stay as they are is a gross estimate. Where the end of the loop
 	// bounds the benefit there is nothing to estimate and the margin is 1.
@@ -113,9 +113,10 @@ func (b *Balancer) imbalanced(d *Decision, m balance) (rates []float64, passed b
 	}
 	level := b.measure(b.work, b.level)
 	certain := level.fraction()
-	// The slowest of P ranks in falseAlarms decisions: the noise of P falseAlarms draws, by the union bound.
-	workers := float64(b.loop.Ranks - b.loop.FirstWorker)
-	noise := b.uncertainty(level) * math.Sqrt(2*math.Log(falseAlarms*workers))
+	// The slowest of P ranks in falseAlarms decisions, by the union bound. Decisions that rest on the mean of n samples
+	// are independent of each other only every n.
+	draws := falseAlarms * float64(b.loop.Ranks-b.loop.FirstWorker) / float64(max(1, b.samples(level)))
+	noise := b.uncertainty(level) * math.Sqrt(2*math.Log(draws))
 	if d.Imbalance >= d.Threshold {
 		if certain >= max(coarse*d.Threshold, noise) {
 			return b.filtered, true

@@ -130,6 +130,14 @@ func (b *Balancer) measure(work, rates []float64) balance {
 	return m
 }
 
+// samples is the number of samples behind the level of the slowest rank.
+func (b *Balancer) samples(m balance) int {
+	if m.slowest < 0 {
+		return 0
+	}
+	return b.ranks[m.slowest].steps.Samples()
+}
+
 // uncertainty is the standard error of the fraction that measure finds in the levels: that of the slowest rank's rate,
 // and that of the sum of all rates. A rank's noise is measured from a few samples and may come out low by chance, so that
 // of all ranks together is its floor.

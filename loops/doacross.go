@@ -54,7 +54,7 @@ func (d DOACROSS) Run(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	if d.Name == "" {
 		d.Name = "doacross"
 	}
-	if err := d.validate(cfg); err != nil {
+	if err := comm.Agree(c, d.validate(cfg)); err != nil {
 		return nil, err
 	}
 	r := across{d: d, c: c, rep: &Report{}}
@@ -69,6 +69,12 @@ func (d DOACROSS) validate(cfg lb.Config) error {
 	}
 	if d.Block < 0 {
 		faults = append(faults, fmt.Errorf("block size %d: at least 1, or 0 for automatic", d.Block))
+	}
+	if d.Strip.Hi < d.Strip.Lo {
+		faults = append(faults, fmt.Errorf("strip %v: the end lies before the beginning", d.Strip))
+	}
+	if d.Every < 0 {
+		faults = append(faults, fmt.Errorf("every %d sweeps: at least 1, or 0 for 1", d.Every))
 	}
 	if d.Outer < 0 {
 		faults = append(faults, fmt.Errorf("%d sweeps: at least 0", d.Outer))
@@ -117,6 +123,8 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	x.h, err = hooks.New(x.c, hooks.Loop{
 		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: all, Adjacent: true,
 		Phases: phases, Quantum: d.Quantum, Before: x.before, Record: d.Record,
+		Agreed: fmt.Sprintf("%d sweeps, strip %v, block size %d, %d arrays with boundary rows, stop test %v after every %d sweeps",
+			d.Outer, d.Strip, d.Block, len(d.Arrays), d.After != nil, d.Every),
 	}, cfg)
 	if err != nil {
 		return nil, err
@@ -140,6 +148,9 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 			}
 			x.rep.Steps++
 			if d.After != nil && x.rep.Steps%max(1, d.Every) == 0 {
+				if err := x.gather(); err != nil {
+					return err
+				}
 				if stop, err := d.After(x.rep.Steps); err != nil {
 					return fmt.Errorf("after sweep %d: %w", x.rep.Steps, err)
 				} else if stop {
@@ -193,6 +204,7 @@ func (x *across) tune(costs pipeline.Costs) error {
 	costs.Iteration = slowest
 	choice := pipeline.ChooseStreaming(costs, x.d.Strip.Len(), x.c.Size(), x.d.Outer-x.rep.Steps)
 	x.setBlock(choice.BlockSize)
+	x.h.SetPhases(x.h.PhasesDone() + (x.d.Outer-x.rep.Steps)*len(x.strips))
 	return nil
 }
 
@@ -308,6 +320,14 @@ func (x *across) resume(have Range) error {
 		return err
 	}
 	return nil
+}
+
+// gather returns when all ranks have finished the sweep, with nothing under way.
+func (x *across) gather() error {
+	if err := x.drain(); err != nil {
+		return err
+	}
+	return comm.Barrier(x.c)
 }
 
 // drain receives and sends what is under way, so that the block size can change or the loop end.

@@ -41,17 +41,28 @@ func (d DOALL) Run(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	if d.Name == "" {
 		d.Name = "doall"
 	}
+	if err := comm.Agree(c, d.validate(cfg)); err != nil {
+		return nil, err
+	}
 	d.Repeat = max(1, d.Repeat)
-	if d.Body == nil {
-		return nil, errors.New("loops.DOALL: Body is missing")
-	}
-	if cfg.Movement == lb.Direct && d.Halo {
-		return nil, errors.New("movement direct: a loop with a halo needs adjacent movement, which keeps rows in blocks")
-	}
 	if d.Halo || d.After != nil {
 		return d.runInStep(c, cfg)
 	}
 	return d.runFree(c, cfg)
+}
+
+func (d DOALL) validate(cfg lb.Config) error {
+	var faults []error
+	if d.Body == nil {
+		faults = append(faults, errors.New("loops.DOALL: Body is missing"))
+	}
+	if d.Repeat < 0 {
+		faults = append(faults, fmt.Errorf("%d repetitions: at least 1, or 0 for 1", d.Repeat))
+	}
+	if cfg.Movement == lb.Direct && d.Halo {
+		faults = append(faults, errors.New("movement direct: a loop with a halo needs adjacent movement, which keeps rows in blocks"))
+	}
+	return errors.Join(faults...)
 }
 
 func (d DOALL) runFree(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
@@ -87,6 +98,7 @@ func (d DOALL) runInStep(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	h, err := hooks.New(c, hooks.Loop{
 		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: moving(d.Arrays),
 		Adjacent: adjacent, Phases: d.Repeat, Quantum: d.Quantum, Record: d.Record,
+		Agreed: fmt.Sprintf("halo %v, stop test %v", d.Halo, d.After != nil),
 	}, cfg)
 	if err != nil {
 		return nil, err

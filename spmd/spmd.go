@@ -63,8 +63,17 @@ func mainLocal(program string, ranks int, run func(c comm.Comm) error) int {
 	if errors.As(err, &abort) {
 		return abort.Code
 	}
-	fmt.Fprintf(os.Stderr, "%s: %v\n", program, err)
+	fmt.Fprintf(os.Stderr, "%s: %v\n", program, failure(err))
 	return exitFailed
+}
+
+// failure is err, or the panic in it, which says by itself on which rank it was.
+func failure(err error) error {
+	var panicked *hooks.PanicError
+	if errors.As(err, &panicked) {
+		return panicked
+	}
+	return err
 }
 
 // launch is what the launcher says about this process.
@@ -136,12 +145,7 @@ func mainMPI(program string, l launch, run func(c comm.Comm) error) int {
 		// Where all ranks fail for one reason, rank 0 says so and ends the job before the others add their voices.
 		time.Sleep(300 * time.Millisecond)
 	}
-	var panicked *hooks.PanicError
-	if errors.As(err, &panicked) {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", program, panicked) // names the rank itself
-	} else {
-		fmt.Fprintf(os.Stderr, "%s: rank %d: %v\n", program, c.Rank(), err)
-	}
+	fmt.Fprintf(os.Stderr, "%s: %v\n", program, failure(&comm.RankError{Rank: c.Rank(), Err: err}))
 	c.Abort(exitFailed)
 	return exitFailed
 }

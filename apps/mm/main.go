@@ -39,6 +39,7 @@ func (f *flags) Validate() error {
 		}
 	}
 	fault(f.N < 1, "n", f.N, "a whole number from 1 on")
+	fault(f.Movement == "adjacent", "movement", f.Movement, "auto or direct: the ranks of mm do not wait for their neighbours")
 	fault(f.Repeat < 1, "repeat", f.Repeat, "a whole number from 1 on")
 	fault(f.A != "" && f.B == "", "b", f.B, "a file, because --a is given")
 	fault(f.B != "" && f.A == "", "a", f.A, "a file, because --b is given")
@@ -54,7 +55,7 @@ func main() {
 
 func run(c comm.Comm, f *flags) error {
 	began := c.Now()
-	cfg, err := frame.Config(&f.Shared)
+	cfg, err := frame.Config(c.Size(), &f.Shared)
 	if err := frame.Refused(c, err); err != nil {
 		return err
 	}
@@ -143,7 +144,7 @@ func open(f *flags) (*source, error) {
 	}
 	b, err := gridfile.Open(f.B, 1, 1)
 	if err == nil && a.Cols() != b.Rows() {
-		err = fmt.Errorf("A (%s) is %d x %d and B (%s) is %d x %d: B must have as many rows as A has columns",
+		err = fmt.Errorf("%s is %d x %d and %s is %d x %d: accepted is a B with as many rows as A has columns",
 			f.A, a.Rows(), a.Cols(), f.B, b.Rows(), b.Cols())
 	}
 	if err != nil {

@@ -60,7 +60,7 @@ func main() {
 
 func run(c comm.Comm, f *flags) error {
 	began := c.Now()
-	cfg, err := frame.Config(&f.Shared)
+	cfg, err := frame.Config(c.Size(), &f.Shared)
 	if err := frame.Refused(c, err); err != nil {
 		return err
 	}

@@ -13,9 +13,10 @@
 #endif
 
 static MPI_Comm comm = MPI_COMM_NULL;
+static long long spin_ns = 50 * 1000;
+
 
 enum {
-	SPIN_NS = 50 * 1000,       /* about what a sleep and a wake-up cost */
 	SLEEP_MIN_NS = 20 * 1000,
 	SLEEP_MAX_NS = 2000 * 1000 /* reached after a wait of 16 ms: some hundred wake-ups a second, about 1% of a core */
 };
@@ -43,7 +44,7 @@ static void pause_between_polls(waiter *w)
 	if (w->began == 0)
 		w->began = now;
 	long long waited = now - w->began;
-	if (waited < SPIN_NS)
+	if (waited < spin_ns)
 		return;
 #ifdef __linux__
 	/* The default timer slack of 50 µs would more than triple the shortest sleep. It is a property of the thread. */
@@ -85,6 +86,7 @@ int sw_start(int *provided)
 	 * strip of 1000 columns (8 kB) above the default of 4 kB cost a pipeline of two ranks a third of its speed.
 	 */
 	setenv("OMPI_MCA_btl_vader_eager_limit", "32768", 0);
+	if (getenv("SPIN_US")) spin_ns = 1000LL * atoi(getenv("SPIN_US"));
 	if (on) {
 		code = MPI_Query_thread(provided);
 	} else {

@@ -231,10 +231,10 @@ func TestRules(t *testing.T) {
 func TestUsed(t *testing.T) {
 	for code, want := range map[string][]string{
 		`import "math/rand/v2"; var a, b = rand.New(rand.NewPCG(1, 2)), rand.New(nil)`: {"New", "NewPCG"},
-		`import r "math/rand/v2"; func f() int { return r.IntN(3) }`:                    {"IntN"},
-		`import "math/rand/v2"; func f(x *rand.Rand) int { return x.IntN(3) }`:          {"Rand"},
-		`import . "math/rand/v2"; func f() int { return IntN(3) }`:                      {"."},
-		`import "strings"; var a = strings.ToUpper("")`:                                 nil,
+		`import r "math/rand/v2"; func f() int { return r.IntN(3) }`:                   {"IntN"},
+		`import "math/rand/v2"; func f(x *rand.Rand) int { return x.IntN(3) }`:         {"Rand"},
+		`import . "math/rand/v2"; func f() int { return IntN(3) }`:                     {"."},
+		`import "strings"; var a = strings.ToUpper("")`:                                nil,
 	} {
 		file, err := parser.ParseFile(token.NewFileSet(), "x.go", "package x; "+code, 0)
 		require.NoError(t, err)

@@ -46,8 +46,8 @@ func Refused(c comm.Comm, err error) error {
 	return nil
 }
 
-// Config is the balancer's configuration that the flags ask for.
-func Config(s *cli.Shared) (lb.Config, error) {
+// Config is the balancer's configuration that the flags ask for, on so many ranks.
+func Config(ranks int, s *cli.Shared) (lb.Config, error) {
 	var faults []error
 	cfg := lb.Auto()
 	set := func(err error) {
@@ -68,6 +68,9 @@ func Config(s *cli.Shared) (lb.Config, error) {
 	cfg.NoThreshold = !s.Threshold.Auto && s.Threshold.Value == 0
 	cfg.NoCostBenefit = s.CostBenefit == "off"
 	cfg.DedicatedMaster = s.Master == "dedicated"
+	if cfg.DedicatedMaster && ranks < 2 {
+		set(cli.Refuse("master", s.Master, "shared on 1 rank: a dedicated master needs another that computes"))
+	}
 	set(cfg.Validate())
 	return cfg, errors.Join(faults...)
 }

@@ -1,0 +1,319 @@
+package hooks_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"shiftwork/comm/sim"
+	"shiftwork/dist"
+	"shiftwork/hooks"
+	"shiftwork/lb"
+)
+
+// ledger counts how often each iteration was done, by phase. All ranks of a simulation write to it: one runs at a time.
+type ledger struct {
+	span  dist.Range
+	count [][]int
+}
+
+func newLedger(span dist.Range, phases int) *ledger {
+	l := &ledger{span: span, count: make([][]int, phases)}
+	for p := range l.count {
+		l.count[p] = make([]int, span.Len())
+	}
+	return l
+}
+
+func (l *ledger) enter(phase int, r dist.Range) {
+	for i := r.Lo; i < r.Hi; i++ {
+		l.count[phase][i-l.span.Lo]++
+	}
+}
+
+// requireOnce requires that each iteration was done exactly once in each phase.
+func (l *ledger) requireOnce(t *testing.T) {
+	t.Helper()
+	for p, counts := range l.count {
+		for i, n := range counts {
+			if n != 1 {
+				require.Failf(t, "not owned by exactly one rank", "iteration %d was done %d times in phase %d", l.span.Lo+i, n, p)
+			}
+		}
+	}
+}
+
+// phases runs `phases` phases of a loop with hooks on one rank: every own row must be here, as old as the phase says.
+func phases(c *sim.Comm, loop hooks.Loop, cfg lb.Config, d rows, l *ledger, phases int) (*hooks.Report, error) {
+	loop.Arrays, loop.Quantum = d.arrays(), 0.004
+	h, err := hooks.New(c, loop, cfg)
+	if err != nil {
+		return nil, err
+	}
+	for _, own := range h.Ranges() {
+		for i := own.Lo; i < own.Hi; i++ {
+			d.set(i, 0)
+		}
+	}
+	random := rand.New(rand.NewPCG(9, uint64(c.Rank())))
+	left, right := h.Neighbours()
+	for p := range phases {
+		var bad error
+		h.Compute(func() {
+			for _, own := range h.Ranges() {
+				for i := own.Lo; i < own.Hi; i++ {
+					if err := d.check(i, p); err != nil && bad == nil {
+						bad = fmt.Errorf("rank %d, phase %d: %w", c.Rank(), p, err)
+					}
+					d.set(i, p+1)
+				}
+				l.enter(p, own)
+				c.Work(1e-3 * loop.Weights.Units(own) * (0.5 + random.Float64()))
+			}
+		})
+		if bad != nil {
+			return nil, bad
+		}
+		before := fmt.Sprint(h.Ranges())
+		moved, err := h.Hook()
+		if err != nil {
+			return nil, err
+		}
+		if !moved && fmt.Sprint(h.Ranges()) != before {
+			return nil, fmt.Errorf("rank %d, phase %d: the range changed and Hook did not say so", c.Rank(), p)
+		}
+		if loop.Adjacent {
+			if l, r := h.Neighbours(); l != left || r != right {
+				return nil, fmt.Errorf("rank %d has other neighbours than before", c.Rank())
+			}
+			if len(h.Ranges()) > 1 || len(h.Ranges()) == 1 && h.Ranges()[0] != h.Range() {
+				return nil, fmt.Errorf("rank %d: Ranges %v, Range %v", c.Rank(), h.Ranges(), h.Range())
+			}
+		}
+	}
+	return h.Finish()
+}
+
+func requireSums(t *testing.T, rep *hooks.Report, ranks, iterations int, units float64) {
+	t.Helper()
+	require.Len(t, rep.Ranks, ranks)
+	sumIterations, sumUnits, taken := 0, 0.0, 0
+	move := 0.0
+	for i, r := range rep.Ranks {
+		assert.Equal(t, i, r.Rank)
+		sumIterations += r.Iterations
+		sumUnits += r.Units
+		taken += r.Taken
+		move = max(move, r.Move)
+		assert.GreaterOrEqual(t, r.Compute, 0.0)
+		assert.LessOrEqual(t, r.Compute+r.Move, r.Elapsed*(1+1e-9)+1e-6, "rank %d cannot compute and move for longer than it ran", i)
+		assert.InDelta(t, r.Elapsed, r.Compute+r.Move+r.Wait(), 1e-6)
+	}
+	assert.Equal(t, iterations, sumIterations, "iterations owned at the end")
+	assert.InDelta(t, units, sumUnits, 1e-9*(1+units), "work units done")
+	assert.Equal(t, rep.IterationsMoved, taken)
+	assert.Equal(t, rep.Move, move)
+}
+
+func TestEveryIterationHasOneOwnerAtEveryHookAndItsData(t *testing.T) {
+	const interactions = 1000
+	network := 0
+	for _, m := range mechanisms() {
+		for ranks := 2; ranks <= 8; ranks++ {
+			for _, adjacent := range []bool{true, false} {
+				network++ // each network meets every mechanism
+				name := fmt.Sprintf("%v/%d ranks,adjacent=%v,network %d", m, ranks, adjacent, network%len(networks))
+				t.Run(name, func(t *testing.T) {
+					span := dist.Span(3, 3+2*ranks+network%17)
+					loop := hooks.Loop{Iterations: span, Adjacent: adjacent}
+					if network%5 == 0 {
+						loop.Weights = weights(t, span)
+					}
+					n := interactions + 1
+					l := newLedger(span, n)
+					var rep *hooks.Report
+					simulate(t, machine(network, ranks), func(c *sim.Comm) error {
+						r, err := phases(c, loop, m.config(), newRows(span), l, n)
+						if c.Rank() == 0 {
+							rep = r
+						} else if r != nil {
+							return fmt.Errorf("rank %d got a report", c.Rank())
+						}
+						return err
+					})
+					l.requireOnce(t)
+					requireSums(t, rep, ranks, span.Len(), loop.Weights.Units(span)*float64(n))
+					if m.dedicated {
+						require.Zero(t, rep.Ranks[0].Units, "a dedicated master does not compute")
+					}
+					if ranks > 2 || !m.dedicated {
+						require.GreaterOrEqual(t, rep.Interactions, interactions)
+						require.Greater(t, rep.Shifts, interactions/2)
+						require.Greater(t, rep.IterationsMoved, interactions/2)
+						require.Positive(t, rep.Interact)
+					} else {
+						require.Zero(t, rep.Interactions, "one worker has nobody to share with")
+					}
+				})
+			}
+		}
+	}
+}
+
+// Where interactions are rare, ranks are at different hooks when the master answers.
+func TestInteractionsThatAreRare(t *testing.T) {
+	for _, m := range mechanisms() {
+		span := dist.Span(0, 31)
+		cfg := m.config()
+		cfg.Period = 0.05 // s; a phase takes about 8 ms
+		l := newLedger(span, 300)
+		var rep *hooks.Report
+		simulate(t, machine(1, 4), func(c *sim.Comm) error {
+			r, err := phases(c, hooks.Loop{Iterations: span, Adjacent: true, Phases: 300}, cfg, newRows(span), l, 300)
+			if r != nil {
+				rep = r
+			}
+			return err
+		})
+		l.requireOnce(t)
+		requireSums(t, rep, 4, span.Len(), 300*31)
+		assert.Greater(t, rep.Shifts, 15, m)
+		assert.Less(t, rep.Interactions, 120, m)
+	}
+}
+
+// once runs a free loop on one rank and enters what it does; the data of each iteration must say how often it was done.
+func once(c *sim.Comm, loop hooks.FreeLoop, cfg lb.Config, l *ledger, work float64) (*hooks.Report, error) {
+	first := 0
+	if cfg.DedicatedMaster {
+		first = 1
+	}
+	d := newRows(loop.Iterations, dist.Even(loop.Iterations, c.Size(), first).Range(c.Rank()))
+	loop.Arrays, loop.Quantum = d.arrays(), 0.004
+	f, err := hooks.NewFree(c, loop, cfg)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		rep, r, ok, err := f.Next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			break
+		}
+		for i := r.Lo; i < r.Hi; i++ {
+			if err := d.check(i, rep); err != nil {
+				return nil, fmt.Errorf("rank %d, repetition %d: %w", c.Rank(), rep, err)
+			}
+			d.set(i, rep+1)
+		}
+		l.enter(rep, r)
+		c.Work(work * loop.Weights.Units(r))
+	}
+	for _, own := range f.Owned() {
+		for i := own.Lo; i < own.Hi; i++ {
+			if err := d.check(i, loop.Repeat); err != nil {
+				return nil, fmt.Errorf("rank %d, after the loop: %w", c.Rank(), err)
+			}
+		}
+	}
+	return f.Finish()
+}
+
+func TestFreeLoopsDoEveryIterationOnceAndInOrder(t *testing.T) {
+	network := 0
+	for _, m := range mechanisms() {
+		for ranks := 2; ranks <= 8; ranks++ {
+			for _, repeat := range []int{1, 12} {
+				network++
+				t.Run(fmt.Sprintf("%v/%d ranks,repeat %d,network %d", m, ranks, repeat, network%len(networks)), func(t *testing.T) {
+					span := dist.Span(5, 5+40*ranks)
+					loop := hooks.FreeLoop{Iterations: span, Repeat: repeat}
+					if network%5 == 0 {
+						loop.Weights = weights(t, span)
+					}
+					l := newLedger(span, repeat)
+					var rep *hooks.Report
+					simulate(t, machine(network, ranks), func(c *sim.Comm) error {
+						r, err := once(c, loop, m.config(), l, 0.01)
+						if r != nil {
+							rep = r
+						}
+						return err
+					})
+					l.requireOnce(t)
+					requireSums(t, rep, ranks, span.Len(), loop.Weights.Units(span)*float64(repeat))
+					if ranks > 2 || !m.dedicated {
+						require.Greater(t, rep.Shifts, 5)
+						require.Greater(t, rep.Interactions, 10*repeat)
+					}
+				})
+			}
+		}
+	}
+}
+
+// All mechanisms once more with a loop that takes no time at all: rates are never known.
+func TestFreeLoopsThatTakeNoTimeEnd(t *testing.T) {
+	for _, policy := range []lb.Policy{lb.On, lb.Off, lb.Rotate, lb.Random} {
+		for _, repeat := range []int{1, 3} {
+			for network := range networks {
+				span := dist.Span(0, 50)
+				loop := hooks.FreeLoop{Iterations: span, Repeat: repeat, Weights: weights(t, span)}
+				l := newLedger(span, repeat)
+				simulate(t, machine(network, 4), func(c *sim.Comm) error {
+					_, err := once(c, loop, lb.Config{Policy: policy}, l, 0)
+					return err
+				})
+				l.requireOnce(t)
+			}
+		}
+	}
+}
+
+func TestFewIterations(t *testing.T) {
+	for _, policy := range []lb.Policy{lb.On, lb.Off, lb.Rotate, lb.Random} {
+		for ranks := 1; ranks <= 8; ranks++ {
+			for _, n := range []int{0, 1, ranks - 1, ranks, ranks + 1} {
+				for _, dedicated := range []bool{false, true} {
+					if dedicated && ranks == 1 {
+						continue
+					}
+					for _, weighted := range []bool{false, true} {
+						span := dist.Span(7, 7+n)
+						cfg := lb.Config{Policy: policy, DedicatedMaster: dedicated, Interaction: lb.Interaction(n % 2), Period: 1e-9}
+						var w dist.Weights
+						if weighted {
+							w = weights(t, span)
+						}
+						name := fmt.Sprintf("%v, %d ranks, %d iterations, dedicated %v, weights %v", policy, ranks, n, dedicated, weighted)
+						for _, adjacent := range []bool{false, true} {
+							const steps = 6
+							l := newLedger(span, steps)
+							_, err := sim.Run(machine(ranks+n, ranks), func(c *sim.Comm) error {
+								_, err := phases(c, hooks.Loop{Iterations: span, Weights: w, Adjacent: adjacent}, cfg, newRows(span), l, steps)
+								return err
+							})
+							require.NoError(t, err, name)
+							l.requireOnce(t)
+						}
+						for _, repeat := range []int{1, 3} {
+							l := newLedger(span, repeat)
+							res, err := sim.Run(machine(ranks+n, ranks), func(c *sim.Comm) error {
+								_, err := once(c, hooks.FreeLoop{Iterations: span, Weights: w, Repeat: repeat}, cfg, l, 0.01)
+								return err
+							})
+							require.NoError(t, err, name)
+							require.Empty(t, res.Leaks, name)
+							l.requireOnce(t)
+						}
+					}
+				}
+			}
+		}
+	}
+}
