@@ -7,17 +7,15 @@ type Move struct {
 	Iterations Range // global indices handed over
 }
 
-// Moves returns the messages of rank, in the order in which it must execute them, that turn block distribution from
-// into to. Every rank computes its own from the same two distributions. There is at most one message per boundary: a
+// Moves returns the messages of rank, in the order in which it must execute them, that turn its block own into next.
+// Every rank computes its messages from its own two blocks: neighbours agree on the boundary between them. There is at most one message per boundary: a
 // send to the right hands over the rank's highest rows, a send to the left its lowest, some of which it may just have
 // received from the other side.
 //
 // Order: a rank sends first, unless it must send more than it owns; then it first receives from the other side. This
 // cannot deadlock, even if a send waits for its receive: a cycle of waiting ranks on a chain would need two neighbours
 // that wait for each other in different messages, and there is only one message between two neighbours.
-func Moves(from, to Block, rank int) []Move {
-	mustMatch(from, to)
-	own, next := from.Range(rank), to.Range(rank)
+func Moves(own, next Range, rank int) []Move {
 	var sends, receives []Move
 	receiveFirst := false
 

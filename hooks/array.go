@@ -189,40 +189,22 @@ func (m *mover) reap() error {
 	return nil
 }
 
-// adjacent turns this rank's block from have into want, exchanging iterations with its neighbours left and right, and
-// returns the number of transfers it took part in.
-//
-// A rank starts its sends, then receives, then waits until its sends have left. Where it must hand over more than it has
-// (work passing through it), it receives from the other side first; a chain of such ranks follows the
-// direction of the flow along the line of ranks, so it ends at a rank that can send.
-func (m *mover) adjacent(left, right int, have, want dist.Range) (transfers int, err error) {
-	run := func(step func(int, dist.Range) error, peer int, r dist.Range) {
-		if err == nil && !r.Empty() {
-			transfers++
-			err = step(peer, r)
+// adjacent turns this rank's block from have into want, exchanging iterations with its neighbours in the order of
+// dist.Moves, and returns the number of transfers it took part in. Sends are started, not waited for, until all is
+// received: so nobody waits in a circle.
+func (m *mover) adjacent(have, want dist.Range) (transfers int, err error) {
+	moves := dist.Moves(have, want, m.c.Rank())
+	for _, v := range moves {
+		if v.Send {
+			err = m.give(v.Peer, v.Iterations)
+		} else {
+			err = m.take(v.Peer, v.Iterations)
 		}
-	}
-	toLeft, toRight := dist.Span(have.Lo, want.Lo), dist.Span(want.Hi, have.Hi)
-	fromLeft, fromRight := dist.Span(want.Lo, have.Lo), dist.Span(have.Hi, want.Hi)
-	passLeft, passRight := toLeft.Hi > have.Hi, toRight.Lo < have.Lo
-	if !passLeft {
-		run(m.give, left, toLeft)
-	}
-	if !passRight {
-		run(m.give, right, toRight)
-	}
-	run(m.take, left, fromLeft)
-	run(m.take, right, fromRight)
-	if passLeft {
-		run(m.give, left, toLeft)
-	}
-	if passRight {
-		run(m.give, right, toRight)
-	}
-	if err != nil {
-		return transfers, err
+		if err != nil {
+			return 0, err
+		}
 	}
 	// Large messages need the sender's help to arrive: one that computed on would help once a phase, and the receiver
 	// would wait for many of them.
-	return transfers, m.flush()
+	return len(moves), m.flush()
 }

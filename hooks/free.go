@@ -249,13 +249,16 @@ func (f *Free) Annotate() {
 	}
 }
 
-// hook is one execution of the hook between chunks.
+// hook is one execution of the hook between chunks. A rank that has work reports once at most and goes on with it:
+// otherwise a period shorter than an interaction would keep all ranks talking for ever.
 func (f *Free) hook() error {
+	reported := false
 	for {
 		if err := f.receive(); err != nil {
 			return err
 		}
-		if !f.final && !f.waiting && f.awaited == 0 && (len(f.queue) == 0 || f.c.Now() >= f.due || f.called == f.k) {
+		if !f.final && !f.waiting && f.awaited == 0 && (len(f.queue) == 0 || !reported && (f.c.Now() >= f.due || f.called == f.k)) {
+			reported = true
 			if err := f.report(); err != nil {
 				return err
 			}

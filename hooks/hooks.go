@@ -47,9 +47,10 @@ type Hooks struct {
 	master   *master // on rank 0
 	interact float64 // s, measured at start
 
-	phase, next int // hook executions so far; the one that interacts next
-	k           int // interactions so far
-	obeyed      int // last instruction obeyed, -1 none
+	phase, next int            // hook executions so far; the one that interacts next
+	k           int            // interactions so far
+	obeyed      int            // last instruction obeyed, -1 none
+	unanswered  []comm.Request // statuses sent, oldest first: at most two
 
 	began      time.Duration // of the loop
 	since      time.Duration // of the last status
@@ -335,7 +336,12 @@ func (h *Hooks) report() error {
 	if h.master != nil {
 		return h.master.add(s)
 	}
-	return h.c.Send(0, tagStatus, encodeStatus(&s))
+	// Not a blocking send: the master may be waiting for data that this rank hands over at this very hook.
+	q, err := h.c.Isend(0, tagStatus, encodeStatus(&s))
+	if err == nil {
+		h.unanswered = append(h.unanswered, q)
+	}
+	return err
 }
 
 func (h *Hooks) closeBooks(now time.Duration) {
@@ -351,9 +357,15 @@ func (h *Hooks) instruction(k int) (*instruction, error) {
 		return h.master.serve(k)
 	}
 	in, err := receiveInstruction(h.c)
-	if err == nil && in.interaction != k {
-		err = fmt.Errorf("rank %d expected instruction %d and got %d", h.c.Rank(), k, in.interaction)
+	if err != nil {
+		return nil, err
 	}
+	if in.interaction != k {
+		return nil, fmt.Errorf("rank %d expected instruction %d and got %d", h.c.Rank(), k, in.interaction)
+	}
+	// Whoever answers a status has received it.
+	_, err = h.unanswered[0].Wait()
+	h.unanswered = append(h.unanswered[:0], h.unanswered[1:]...)
 	return in, err
 }
 
@@ -408,7 +420,7 @@ func (h *Hooks) obeyAdjacent(in *instruction) (m movement, err error) {
 		}
 		h.move.waited += h.c.Now() - began
 	}
-	m.transfers, err = h.move.adjacent(h.left, h.right, have, want)
+	m.transfers, err = h.move.adjacent(have, want)
 	for _, crossed := range []dist.Range{
 		dist.Span(have.Lo, want.Lo), dist.Span(want.Lo, have.Lo), dist.Span(have.Hi, want.Hi), dist.Span(want.Hi, have.Hi),
 	} {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # make run: eight ranks relax the heat plate while ./load disturbs the last one for a third of the time. Watch its
-# iterations go to its neighbours and come back; the result is then compared with a serial run, bit for bit.
+# iterations go to its neighbours and come back. Then a shorter run, disturbed as well, is compared with a serial one, bit for
+# bit: the serial reference is one plain loop on one core, so comparing all of the long run would take many times as long.
 #
 # What disturbs exactly one rank? A load competes with whatever shares its core. So rank 7 gets a core that no other rank
 # uses, and the load is put on that core:
@@ -12,6 +13,7 @@
 #
 # mpirun starts each rank through this script (see "pin" below), because its own binding refuses more ranks than cores and
 # cannot put them unevenly. DEMO_N (points each way), DEMO_SECONDS and DEMO_ARGS (more flags of sor) change the run.
+# All of it takes about 30 s, on 2 cores as on 8.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -47,64 +49,84 @@ if [ "$count" -ge "$ranks" ]; then
 	DEMO_LAST=${core[disturbed]}
 	DEMO_EACH=$(IFS=,; echo "${core[*]:0:disturbed}")
 	where="on core $DEMO_LAST, one core a rank"
+	expect="All ranks start with an eighth of the rows, and keep it until one is disturbed."
 elif [ "$count" -ge 2 ]; then
 	DEMO_LAST=${core[count - 1]}
 	DEMO_OTHERS=$(IFS=,; echo "${core[*]:0:count-1}")
 	where="alone on core $DEMO_LAST, the others share core(s) $DEMO_OTHERS"
+	expect="So it is faster than they are, and its share of the rows soon grows above the eighth that it starts with."
 else
 	where="not bound to a core: the load will slow every rank"
+	expect="Shares may change little here, where all ranks and the load take turns on one core."
 fi
 
 mpi=(mpirun -np "$ranks" --oversubscribe --bind-to none --mca mpi_yield_when_idle 1)
 if [ "$(id -u)" -eq 0 ]; then
 	mpi+=(--allow-run-as-root)
 fi
-n=${DEMO_N:-2001}
-seconds=${DEMO_SECONDS:-18}
+n=${DEMO_N:-2501}
+seconds=${DEMO_SECONDS:-16}
 # shellcheck disable=SC2206 # DEMO_ARGS is a list of flags
 sor=("$PWD/scripts/run-demo.sh" pin "$PWD/sor" --n "$n" ${DEMO_ARGS:-})
 
-# How many sweeps take so long depends on the machine: a short run tells.
-trial=300
-result=$("${mpi[@]}" "${sor[@]}" --iterations "$trial" --quiet)
-took=$(sed -n 's/^result: .* time_s=\([0-9.]*\) .*/\1/p' <<<"$result")
-sweeps=$(awk -v t="${took:-0}" -v k="$trial" -v s="$seconds" 'BEGIN { n = t > 0 ? int(k * s / t) : 0; print (n < k ? k : n) }')
-
-load_after=$((seconds / 4))
-load_for=$((seconds / 3))
-cat <<TEXT
-The heat plate at $n x $n points, $sweeps sweeps on $ranks ranks: about $seconds s, then as long again or longer to verify.
-Rank $disturbed is $where.
-After $load_after s ./load takes half of rank $disturbed's core for $load_for s. Watch its share of the rows.
-
-TEXT
-
-# The load must not outlive the run, however that ends.
+# The load must not outlive the script, however that ends.
 load_pid=""
 finish() {
 	if [ -n "$load_pid" ]; then
 		kill "$load_pid" 2>/dev/null || true
 		wait "$load_pid" 2>/dev/null || true
+		load_pid=""
 	fi
 }
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-(
-	sleep "$load_after" &
-	waiting=$!
-	trap 'kill "$waiting" 2>/dev/null; exit 0' TERM
-	wait "$waiting"
-	echo "--- ./load starts" >&2
-	if [ -n "$DEMO_LAST" ]; then
-		taskset -c "$DEMO_LAST" ./load --for "${load_for}s" &
-	else
-		./load --for "${load_for}s" &
-	fi
-	waiting=$!
-	wait "$waiting"
-	echo "--- ./load has stopped" >&2
-) >&2 &
-load_pid=$!
+# disturb AFTER FOR: in the background, ./load on the last core after so many seconds, for so many.
+disturb() {
+	(
+		trap 'kill "$waiting" 2>/dev/null; exit 0' TERM
+		sleep "$1" &
+		waiting=$!
+		wait "$waiting"
+		echo "--- ./load starts" >&2
+		if [ -n "$DEMO_LAST" ]; then
+			taskset -c "$DEMO_LAST" ./load --for "$2s" &
+		else
+			./load --for "$2s" &
+		fi
+		waiting=$!
+		wait "$waiting"
+		echo "--- ./load has stopped" >&2
+	) >&2 &
+	load_pid=$!
+}
 
-"${mpi[@]}" "${sor[@]}" --iterations "$sweeps" --progress --verify
+# How many sweeps take so long depends on the machine: a short run tells. The estimate may be off by a third, because the
+# ranks are not balanced yet for most of it; so the load stops well before the end.
+trial=150
+result=$("${mpi[@]}" "${sor[@]}" --iterations "$trial" --quiet)
+took=$(sed -n 's/^result: .* time_s=\([0-9.]*\) .*/\1/p' <<<"$result")
+sweeps=$(awk -v t="${took:-0}" -v k="$trial" -v s="$seconds" 'BEGIN { n = t > 0 ? int(k * s / t) : 0; print (n < k ? k : n) }')
+
+load_after=$((seconds / 4))
+load_for=$((seconds * 5 / 16))
+cat <<TEXT
+1. The heat plate at $n x $n points, $sweeps sweeps on $ranks ranks: about $seconds s.
+Rank $disturbed is $where.
+$expect
+After $load_after s ./load takes half of that core for $load_for s: watch the last column, the share of rank $disturbed, fall and come back.
+
+TEXT
+disturb "$load_after" "$load_for"
+"${mpi[@]}" "${sor[@]}" --iterations "$sweeps" --progress
+finish
+
+# A point takes the plain loop some 5 ns: five to ten seconds.
+check=$(awk -v n="$n" 'BEGIN { k = int(1.1e9 / (n * n)); print (k < 1 ? 1 : k) }')
+cat <<TEXT
+
+2. The same plate, $check sweeps, with ./load from the start, compared with a serial run, bit for bit (some 10 s).
+
+TEXT
+disturb 0 30 2>/dev/null # so that the result line is the last one
+"${mpi[@]}" "${sor[@]}" --iterations "$check" --verify --quiet

@@ -97,7 +97,8 @@ func TestRotateAndRandomMoveWork(t *testing.T) {
 			assert.GreaterOrEqual(t, l.Interactions, 1000)
 			assert.GreaterOrEqual(t, l.Shifts, l.Interactions-1, "every interaction moves work, but for the last, whose answer nobody obeys")
 			assert.GreaterOrEqual(t, l.Moved, l.Shifts)
-			l = alone(t, "mm", append(flags, "--n", "307", "--repeat", "5")...).verified(t)
+			// Long enough for every rank to have had a core several times before the first one is done.
+			l = alone(t, "mm", append(flags, "--n", "501", "--repeat", "15")...).verified(t)
 			assert.Positive(t, l.Moved, "%v", l)
 		}
 	}

@@ -8,6 +8,6 @@
 // interaction and transport; bad usage and input end with exit code 2, one line, said once, and no file; a rank that dies
 // or panics ends the job.
 //
-// The programs are built with the tags of the tests, and with the race detector where the tests have it. Nothing but tests
-// is here. It does not measure: times are only limits after which a job counts as hanging.
+// The programs are built with the tags of the tests, never with the race detector, which the tests of the packages have.
+// Nothing but tests is here. It does not measure: times are only limits after which a job counts as hanging.
 package e2e

@@ -118,7 +118,7 @@ func TestMPIHelpIsShownOnce(t *testing.T) {
 // A program that was built without MPI says so under mpirun.
 func TestMPIWithAProgramWithoutIt(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, build(dir, "nompi", false))
+	require.NoError(t, build(dir, "nompi"))
 	launch(t, nil, 3, filepath.Join(dir, "sor"), "--n", "50").refused(t, "built without MPI")
 	assert.Zero(t, start(t, nil, filepath.Join(dir, "sor"), "--n", "50", "--ranks", "3").code)
 }

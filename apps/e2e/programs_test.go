@@ -36,7 +36,7 @@ func buildAndRun(m *testing.M) int {
 	if err == nil {
 		defer os.RemoveAll(dir)
 		programs = dir
-		err = build(dir, tags, race)
+		err = build(dir, tags)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -46,13 +46,10 @@ func buildAndRun(m *testing.M) int {
 }
 
 // build puts sor, mm and load into the folder.
-func build(dir, tags string, race bool) error {
+func build(dir, tags string) error {
 	args := []string{"build", "-tags=" + tags, "-o", dir + string(filepath.Separator)}
 	cgo := "1"
-	switch {
-	case race:
-		args = append(args, "-race") // which needs cgo
-	case tags == "nompi":
+	if tags == "nompi" {
 		cgo = "0"
 	}
 	cmd := exec.Command("go", append(args, "shiftwork/apps/sor", "shiftwork/apps/mm", "shiftwork/apps/load")...)

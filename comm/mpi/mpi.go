@@ -19,6 +19,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"strconv"
 	"strings"
 	"time"
 	"unsafe"
@@ -26,6 +27,7 @@ import (
 	gompi "github.com/sbromberger/gompi"
 
 	"shiftwork/comm"
+	"shiftwork/internal/machine"
 )
 
 // Comm is the world of this MPI job.
@@ -42,14 +44,37 @@ var _ comm.Comm = (*Comm)(nil)
 
 // Start initialises MPI, if the program has not done so, and returns the world. It is called once.
 func Start() (*Comm, error) {
-	var provided C.int
+	var provided, ranks, cores C.int
 	if code := C.sw_start(&provided); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
-	if os.Getenv("NOSLICE") == "" {
-		wakeEarly()
+	if code := C.sw_neighbours(&ranks, &cores); code != C.MPI_SUCCESS {
+		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
+	C.sw_spin(C.longlong(spin(int(ranks), int(cores), machine.QuotaPeriod() > 0)))
 	return &Comm{rank: gompi.WorldRank(), size: gompi.WorldSize(), began: time.Now()}, nil
+}
+
+// How long a wait spins before it sleeps.
+const (
+	// shortSpin is about what a sleep and a wake-up cost: where the core is needed by another rank, or CPU time is
+	// rationed by a quota, spinning longer takes from ourselves.
+	shortSpin = 50 * time.Microsecond
+	// longSpin covers a scheduling slice of a neighbour. A rank with a core of its own loses nothing by spinning. If
+	// somebody else's process competes for that core, spinning keeps our half of it; a rank that slept would get the
+	// core back only when the other one has finished its slice, at every wait.
+	longSpin = 5 * time.Millisecond
+)
+
+// spin chooses between them for the ranks on one machine and the cores that they may use, 0 if unknown.
+func spin(ranks, cores int, quota bool) time.Duration {
+	if quota || ranks > cores {
+		return shortSpin
+	}
+	if ns, err := strconv.Atoi(os.Getenv("SPIN_US")); err == nil {
+		return time.Duration(ns) * time.Microsecond
+	}
+	return longSpin
 }
 
 // Library names the MPI that the program is linked with, such as "Open MPI v4.1.4".

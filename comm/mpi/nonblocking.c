@@ -6,13 +6,16 @@
 #include "nonblocking.h"
 
 #include <stdlib.h>
+#include <sched.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #ifdef __linux__
 #include <sys/prctl.h>
 #endif
 
 static MPI_Comm comm = MPI_COMM_NULL;
+/* How long a wait spins before it sleeps; sw_spin sets it. */
 static long long spin_ns = 50 * 1000;
 
 
@@ -86,7 +89,12 @@ int sw_start(int *provided)
 	 * strip of 1000 columns (8 kB) above the default of 4 kB cost a pipeline of two ranks a third of its speed.
 	 */
 	setenv("OMPI_MCA_btl_vader_eager_limit", "32768", 0);
-	if (getenv("SPIN_US")) spin_ns = 1000LL * atoi(getenv("SPIN_US"));
+	/*
+	 * With mpi_yield_when_idle, which mpirun also sets by itself when there are more ranks than cores, each
+	 * poll that finds nothing calls sched_yield, and on Linux that gives the rest of the slice, some
+	 * milliseconds, to whoever competes. Our waits decide for themselves when to leave the core.
+	 */
+	setenv("OMPI_MCA_mpi_yield_when_idle", "0", 1);
 	if (on) {
 		code = MPI_Query_thread(provided);
 	} else {
@@ -99,6 +107,33 @@ int sw_start(int *provided)
 	if (code != MPI_SUCCESS)
 		return code;
 	return MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+}
+
+void sw_spin(long long ns) { spin_ns = ns; }
+
+/* The ranks on this machine, and the cores that they may use together; 0 cores where that cannot be told. */
+int sw_neighbours(int *ranks, int *cores)
+{
+	*ranks = 1;
+	*cores = 0;
+	MPI_Comm local;
+	int code = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
+	if (code != MPI_SUCCESS)
+		return code;
+	code = MPI_Comm_size(local, ranks);
+#ifdef __linux__
+	if (code == MPI_SUCCESS) {
+		cpu_set_t own, all;
+		CPU_ZERO(&own);
+		CPU_ZERO(&all);
+		if (sched_getaffinity(getpid(), sizeof own, &own) != 0)
+			CPU_ZERO(&own);
+		code = MPI_Allreduce(&own, &all, sizeof own, MPI_BYTE, MPI_BOR, local);
+		*cores = CPU_COUNT(&all);
+	}
+#endif
+	MPI_Comm_free(&local);
+	return code;
 }
 
 int sw_isend(const void *buf, int len, int to, int tag, MPI_Request *req, int *done)

@@ -10,6 +10,8 @@ typedef struct {
 
 /* Each function returns MPI_SUCCESS or MPI's error code. */
 int sw_start(int *provided);
+void sw_spin(long long ns);
+int sw_neighbours(int *ranks, int *cores);
 int sw_send(const void *buf, int len, int to, int tag);
 int sw_recv(void *buf, int len, int from, int tag, sw_status *st);
 int sw_isend(const void *buf, int len, int to, int tag, MPI_Request *req, int *done);

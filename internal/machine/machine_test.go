@@ -1,0 +1,47 @@
+package machine
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestQuotaPeriod(t *testing.T) {
+	for _, c := range []struct {
+		name, self string
+		files      map[string]string
+		want       float64
+	}{
+		{"v2, own group", "0::/job\n", map[string]string{"job/cpu.max": "40000 100000\n"}, 0.1},
+		{"v2, group above", "0::/a/b\n", map[string]string{"a/b/cpu.max": "max 100000\n", "a/cpu.max": "5000 10000\n"}, 0.01},
+		{"v2, none", "0::/job\n", map[string]string{"job/cpu.max": "max 100000\n"}, 0},
+		{"v1", "3:cpu,cpuacct:/job\n1:memory:/job\n", map[string]string{
+			"cpu/job/cpu.cfs_quota_us": "4000\n", "cpu/job/cpu.cfs_period_us": "10000\n"}, 0.01},
+		{"v1, named after both controllers", "3:cpu,cpuacct:/job\n", map[string]string{
+			"cpu,cpuacct/job/cpu.cfs_quota_us": "4000\n", "cpu,cpuacct/job/cpu.cfs_period_us": "20000\n"}, 0.02},
+		{"v1, none", "3:cpu:/job\n", map[string]string{"cpu/job/cpu.cfs_quota_us": "-1\n", "cpu/job/cpu.cfs_period_us": "100000\n"}, 0},
+		{"nonsense", "x\n0::/job\n", map[string]string{"job/cpu.max": "a b c\n"}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			for name, text := range c.files {
+				path := filepath.Join(root, name)
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+			}
+			self := filepath.Join(root, "self")
+			require.NoError(t, os.WriteFile(self, []byte(c.self), 0o644))
+			assert.Equal(t, c.want, quotaPeriod(self, root))
+		})
+	}
+	assert.Zero(t, quotaPeriod(filepath.Join(t.TempDir(), "missing"), "/"))
+}
+
+func TestQuantum(t *testing.T) {
+	q := Quantum()
+	assert.GreaterOrEqual(t, q, DefaultQuantum)
+	assert.Less(t, q, 10.0)
+}
