@@ -159,6 +159,8 @@ func (m *mover) take(from int, r dist.Range) error {
 
 // flush waits until everything given has left: before the same memory may be given again, and at the end.
 func (m *mover) flush() error {
+	began := m.c.Now()
+	defer func() { m.waited += m.c.Now() - began }() // the receivers know how long it took
 	for _, q := range m.pending {
 		if _, err := q.Wait(); err != nil {
 			return err

@@ -23,7 +23,7 @@ func TestWorkLeavesARankThatIsSlowForAWhileAndComesBack(t *testing.T) {
 		iterations  = 200
 		work        = 1e-4 // units an iteration; s on a rank of speed 1
 		// The first interaction after the change comes some 8 hooks later, which take 5 s each.
-		from, until, steps = 5.0, 205.0, 5000
+		from, until, steps = 5.0, 155.0, 4000
 	)
 	for _, adjacent := range []bool{true, false} {
 		for _, interaction := range []lb.Interaction{lb.Pipelined, lb.Synchronous} {

@@ -28,18 +28,30 @@ func TestRanksWithDifferentArgumentsAllGetAnError(t *testing.T) {
 	var nothing dist.Weights
 	for name, k := range map[string]func(rank int) (hooks.Loop, lb.Config){
 		"iterations": func(r int) (hooks.Loop, lb.Config) { return hooks.Loop{Iterations: dist.Span(0, 20+r/2)}, lb.Auto() },
-		"name":       func(r int) (hooks.Loop, lb.Config) { return hooks.Loop{Iterations: span, Name: fmt.Sprint(r / 2)}, lb.Auto() },
-		"arrays":     func(r int) (hooks.Loop, lb.Config) { return hooks.Loop{Iterations: span, Arrays: one[:r/2]}, lb.Auto() },
-		"adjacent":   func(r int) (hooks.Loop, lb.Config) { return hooks.Loop{Iterations: span, Adjacent: r == 1}, lb.Auto() },
-		"phases":     func(r int) (hooks.Loop, lb.Config) { return hooks.Loop{Iterations: span, Phases: r / 2}, lb.Auto() },
-		"agreed":     func(r int) (hooks.Loop, lb.Config) { return hooks.Loop{Iterations: span, Agreed: fmt.Sprint(r / 2)}, lb.Auto() },
+		"name": func(r int) (hooks.Loop, lb.Config) {
+			return hooks.Loop{Iterations: span, Name: fmt.Sprint(r / 2)}, lb.Auto()
+		},
+		"arrays":   func(r int) (hooks.Loop, lb.Config) { return hooks.Loop{Iterations: span, Arrays: one[:r/2]}, lb.Auto() },
+		"adjacent": func(r int) (hooks.Loop, lb.Config) { return hooks.Loop{Iterations: span, Adjacent: r == 1}, lb.Auto() },
+		"phases":   func(r int) (hooks.Loop, lb.Config) { return hooks.Loop{Iterations: span, Phases: r / 2}, lb.Auto() },
+		"agreed": func(r int) (hooks.Loop, lb.Config) {
+			return hooks.Loop{Iterations: span, Agreed: fmt.Sprint(r / 2)}, lb.Auto()
+		},
 		"weights": func(r int) (hooks.Loop, lb.Config) {
 			return hooks.Loop{Iterations: span, Weights: []dist.Weights{nothing, nothing, weights(t, span)}[r]}, lb.Auto()
 		},
-		"policy":      func(r int) (hooks.Loop, lb.Config) { return hooks.Loop{Iterations: span}, lb.Config{Policy: lb.Policy(r / 2)} },
-		"interaction": func(r int) (hooks.Loop, lb.Config) { return hooks.Loop{Iterations: span}, lb.Config{Interaction: lb.Interaction(r / 2)} },
-		"master":      func(r int) (hooks.Loop, lb.Config) { return hooks.Loop{Iterations: span}, lb.Config{DedicatedMaster: r == 0} },
-		"period":      func(r int) (hooks.Loop, lb.Config) { return hooks.Loop{Iterations: span}, lb.Config{Period: float64(r)} },
+		"policy": func(r int) (hooks.Loop, lb.Config) {
+			return hooks.Loop{Iterations: span}, lb.Config{Policy: lb.Policy(r / 2)}
+		},
+		"interaction": func(r int) (hooks.Loop, lb.Config) {
+			return hooks.Loop{Iterations: span}, lb.Config{Interaction: lb.Interaction(r / 2)}
+		},
+		"master": func(r int) (hooks.Loop, lb.Config) {
+			return hooks.Loop{Iterations: span}, lb.Config{DedicatedMaster: r == 0}
+		},
+		"period": func(r int) (hooks.Loop, lb.Config) {
+			return hooks.Loop{Iterations: span}, lb.Config{Period: float64(r)}
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			messages := make([]string, 3)
@@ -383,30 +395,34 @@ func lastObeyed(log memory, rank int) int {
 // ever pay again beside a slow rank.
 func TestWaitingForANeighbourIsNotMoving(t *testing.T) {
 	span := dist.Span(0, 40)
-	var log memory
-	simulate(t, machine(0, 2), func(c *sim.Comm) error {
-		h, err := hooks.New(c, hooks.Loop{Iterations: span, Adjacent: true, Quantum: 0.004, Record: &log, Arrays: []hooks.Array{newPlain(span, 2)}},
-			lb.Config{Policy: lb.Rotate, Period: 1e-9})
-		if err != nil {
-			return err
-		}
-		for range 40 {
-			h.Compute(func() { c.Work(float64(1 + 9*c.Rank())) })
-			if _, err := h.Hook(); err != nil {
+	for network := range networks {
+		for _, adjacent := range []bool{true, false} {
+			var log memory
+			simulate(t, machine(network, 2), func(c *sim.Comm) error {
+				h, err := hooks.New(c, hooks.Loop{Iterations: span, Adjacent: adjacent, Quantum: 0.004, Record: &log, Arrays: []hooks.Array{newPlain(span, 2)}},
+					lb.Config{Policy: lb.Rotate, Period: 1e-9})
+				if err != nil {
+					return err
+				}
+				for range 40 {
+					h.Compute(func() { c.Work(float64(1 + 9*c.Rank())) })
+					if _, err := h.Hook(); err != nil {
+						return err
+					}
+				}
+				_, err = h.Finish()
 				return err
+			})
+			moved := 0
+			for _, e := range log.events {
+				for _, s := range e.Statuses {
+					if s.MoveTransfers > 0 {
+						moved++
+					}
+					assert.Less(t, s.MoveTime, 0.01, "network %d, adjacent %v, rank %d, interaction %d", network, adjacent, s.Rank, s.Interaction)
+				}
 			}
-		}
-		_, err = h.Finish()
-		return err
-	})
-	moved := 0
-	for _, e := range log.events {
-		for _, s := range e.Statuses {
-			if s.MoveTransfers > 0 {
-				moved++
-			}
-			assert.Less(t, s.MoveTime, 0.01, "rank %d, interaction %d", s.Rank, s.Interaction)
+			assert.Greater(t, moved, 50)
 		}
 	}
-	assert.Greater(t, moved, 50)
 }

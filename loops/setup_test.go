@@ -3,6 +3,7 @@ package loops_test
 import (
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -21,7 +22,13 @@ import (
 	"shiftwork/loops"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// 600 loops for each property, unless the command line says otherwise: they take a second.
+func TestMain(m *testing.M) {
+	if err := flag.Set("rapid.checks", "600"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // networks are machines on which the same program must come to the same result: a usual one, one on which every send waits
 // for its receive, and one on which messages cost nothing.
@@ -35,6 +42,7 @@ var networks = []sim.Config{
 func machine(network, ranks int) sim.Config {
 	cfg := networks[network%len(networks)]
 	cfg.Ranks = ranks
+	cfg.MaxOps = 3e6 // several times what any of these runs needs: ranks that talk for ever are found in a second
 	for r := range ranks {
 		cfg.ClockOffset = append(cfg.ClockOffset, time.Duration((r*r*7)%5-2)*1000*time.Hour)
 	}

@@ -148,8 +148,7 @@ func (s SOR) four(up, r0, r1, r2, r3, down []float64, lo, hi int) uint64 {
 		return max(s.one(up, r0, r1, lo, hi), s.one(r0, r1, r2, lo, hi),
 			s.one(r1, r2, r3, lo, hi), s.one(r2, r3, down, lo, hi))
 	}
-	// The triangle at the left: three points of r0, two of r1, one of r2.
-	head := max(s.one(up, r0, r1, lo, lo+3), s.one(r0, r1, r2, lo, lo+2), s.one(r1, r2, r3, lo, lo+1))
+	head := s.left(up, r0, r1, r2, r3, lo)
 	// Each row is cut so that step t has its point at index t and its right neighbour at t+1; equal lengths let the
 	// compiler drop the bounds checks.
 	w := wave{
@@ -163,8 +162,49 @@ func (s SOR) four(up, r0, r1, r2, r3, down []float64, lo, hi int) uint64 {
 	} else {
 		w.run(s.quarter, s.keep)
 	}
-	// The triangle at the right.
-	return max(head, body, s.one(r0, r1, r2, hi-1, hi), s.one(r1, r2, r3, hi-2, hi), s.one(r2, r3, down, hi-3, hi))
+	return max(head, body, s.right(r0, r1, r2, r3, down, hi))
+}
+
+// left relaxes the triangle at the left of a wavefront: three points of r0 from column lo on, two of r1, one of r2. In
+// short strips the triangles count: written out, their points overlap.
+func (s SOR) left(up, r0, r1, r2, r3 []float64, lo int) uint64 {
+	u, a, b, c, d := up[lo:lo+3], r0[lo-1:lo+4], r1[lo-1:lo+3], r2[lo-1:lo+2], r3[lo:lo+1]
+	a0 := s.point(a[0], u[0], b[1], a[2], a[1])
+	a1 := s.point(a0, u[1], b[2], a[3], a[2])
+	a2 := s.point(a1, u[2], b[3], a[4], a[3])
+	b0 := s.point(b[0], a0, c[1], b[2], b[1])
+	b1 := s.point(b0, a1, c[2], b[3], b[2])
+	c0 := s.point(c[0], b0, d[0], c[2], c[1])
+	var largest uint64
+	if s.track {
+		largest = max(magnitude(a0-a[1]), magnitude(a1-a[2]), magnitude(a2-a[3]),
+			magnitude(b0-b[1]), magnitude(b1-b[2]), magnitude(c0-c[1]))
+	}
+	a[1], a[2], a[3], b[1], b[2], c[1] = a0, a1, a2, b0, b1, c0
+	return largest
+}
+
+// right relaxes the triangle at the right: the last point of r1 before column hi, the last two of r2, the last three of r3.
+func (s SOR) right(r0, r1, r2, r3, down []float64, hi int) uint64 {
+	a, b, c, d, e := r0[hi-1:hi], r1[hi-2:hi+1], r2[hi-3:hi+1], r3[hi-4:hi+1], down[hi-3:hi]
+	b0 := s.point(b[0], a[0], c[2], b[2], b[1])
+	c0 := s.point(c[0], b[0], d[2], c[2], c[1])
+	c1 := s.point(c0, b0, d[3], c[3], c[2])
+	d0 := s.point(d[0], c[0], e[0], d[2], d[1])
+	d1 := s.point(d0, c0, e[1], d[3], d[2])
+	d2 := s.point(d1, c1, e[2], d[4], d[3])
+	var largest uint64
+	if s.track {
+		largest = max(magnitude(b0-b[1]), magnitude(c0-c[1]), magnitude(c1-c[2]),
+			magnitude(d0-d[1]), magnitude(d1-d[2]), magnitude(d2-d[3]))
+	}
+	b[1], c[1], c[2], d[1], d[2], d[3] = b0, c0, c1, d0, d1, d2
+	return largest
+}
+
+// point is the new value of a point from its neighbours and itself.
+func (s SOR) point(left, up, down, right, centre float64) float64 {
+	return float64(s.quarter*(((up+down)+right)+left)) + float64(s.keep*centre)
 }
 
 // wave is the middle part of a wavefront over four rows: a0 to a3 the rows, each from its first point, l0 to l3 the values
