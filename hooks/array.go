@@ -91,32 +91,6 @@ func (m *mover) giveParts(to, tag int, header []byte, parts []part) error {
 	return nil
 }
 
-// inPlace tells whether every array can be received where it belongs.
-func (m *mover) inPlace() bool {
-	for _, a := range m.arrays {
-		if _, ok := a.(InPlace); !ok {
-			return false
-		}
-	}
-	return true
-}
-
-// startTake starts receiving the data of iterations r in place and appends the requests to reqs.
-func (m *mover) startTake(from int, r dist.Range, reqs []comm.Request) ([]comm.Request, error) {
-	for _, a := range m.arrays {
-		for b := a.(InPlace).Bytes(r); len(b) > 0; {
-			n := min(len(b), pieceBytes)
-			q, err := m.c.Irecv(from, tagData, b[:n])
-			if err != nil {
-				return reqs, err
-			}
-			reqs = append(reqs, q)
-			b = b[n:]
-		}
-	}
-	return reqs, nil
-}
-
 // take receives the data of iterations r.
 func (m *mover) take(from int, r dist.Range) error {
 	for i, a := range m.arrays {

@@ -47,15 +47,14 @@ type Free struct {
 	move   mover
 	master *master
 
-	k        int           // interactions so far
-	waiting  bool          // the status of interaction k-1 has no answer yet
-	called   int           // the master asked for the status of this interaction; -1: none
-	period   time.Duration // until the next status, from the last instruction
-	due      time.Duration // of the next status
-	final    bool
-	awaited  int // transfers announced by instructions that have not arrived
-	incoming []incoming
-	obeyed   int
+	k       int           // interactions so far
+	waiting bool          // the status of interaction k-1 has no answer yet
+	called  int           // the master asked for the status of this interaction; -1: none
+	period  time.Duration // until the next status, from the last instruction
+	due     time.Duration // of the next status
+	final   bool
+	awaited int // transfers announced by instructions that have not arrived
+	obeyed  int
 
 	began, since, start time.Duration
 	units               float64 // done since the last status
@@ -63,15 +62,10 @@ type Free struct {
 	chunks              int
 	moved               movement
 	rate                float64 // work units/s, of the last chunk: sizes the next one
-	chunkLen            int     // iterations of the last chunk
+	grain               grain
 	total               totals
 	interact            float64
-}
-
-// incoming is a transfer whose data is on its way.
-type incoming struct {
-	parts []part
-	reqs  []comm.Request
+	clock               masterClock
 }
 
 // Kinds of messages of a free loop: all travel with tagStatus, so that one probe sees whichever comes first.
@@ -112,6 +106,9 @@ func NewFree(c comm.Comm, loop FreeLoop, cfg lb.Config) (*Free, error) {
 func (f *Free) startMaster(first int, start dist.Block) error {
 	var err error
 	if f.interact, err = measureInteraction(f.c); err != nil {
+		return err
+	}
+	if err := f.clock.synchronise(f.c); err != nil {
 		return err
 	}
 	quantum, err := agreeQuantum(f.c, f.loop.Quantum)
@@ -187,6 +184,11 @@ func (f *Free) finishChunk() {
 	f.chunks++
 	if took > 0 {
 		f.rate = units / took.Seconds()
+		trying := !f.grain.settled
+		f.grain.learn(f.chunk.Len(), f.rate)
+		if trying && f.grain.settled {
+			f.closeBooks(f.c.Now()) // the rate with short chunks says nothing about the rate from here on
+		}
 	}
 	f.chunk.repetition++
 	f.insert(f.chunk)
@@ -218,24 +220,19 @@ func (f *Free) insert(p part) {
 }
 
 // cut takes the next chunk off the front of the queue: so many iterations as take an eighth of the period at the rate of
-// the last chunk, at most twice as many as then, so that one fast sample cannot make a rank deaf.
+// the last chunk, or as the body wants at once, if that is more.
 func (f *Free) cut() part {
 	front := &f.queue[0]
 	n := front.Len()
 	if f.active {
-		n = 1
-		if f.rate > 0 {
-			want := f.rate * max(f.period/8, 100*time.Microsecond).Seconds()
-			n = max(1, f.loop.Weights.Front(front.Range, want))
-		}
-		n = min(n, 2*max(1, f.chunkLen), front.Len())
+		regular := f.loop.Weights.Front(front.Range, f.rate*max(f.period/8, 100*time.Microsecond).Seconds())
+		n = min(f.grain.next(regular, f.iterationsLeft()), front.Len())
 	}
 	p := part{Range: dist.Span(front.Lo, front.Lo+n), repetition: front.repetition}
 	front.Lo += n
 	if front.Empty() {
 		f.queue = slices.Delete(f.queue, 0, 1)
 	}
-	f.chunkLen = n
 	return p
 }
 
@@ -249,7 +246,8 @@ func (f *Free) Annotate() {
 	}
 }
 
-// hook is one execution of the hook between chunks. A rank that has work reports once at most and goes on with it:
+// hook is one execution of the hook between chunks. A rank reports when it is time and its chunks have found their
+// length, when it has run dry, or when the master calls. A rank that has work reports once at most and goes on with it:
 // otherwise a period shorter than an interaction would keep all ranks talking for ever.
 func (f *Free) hook() error {
 	reported := false
@@ -257,38 +255,26 @@ func (f *Free) hook() error {
 		if err := f.receive(); err != nil {
 			return err
 		}
-		if !f.final && !f.waiting && f.awaited == 0 && (len(f.queue) == 0 || !reported && (f.c.Now() >= f.due || f.called == f.k)) {
+		synchronous := f.cfg.Interaction == lb.Synchronous
+		// Where ranks wait for the answer, a slow rank's trials would cost the others more than a rough first rate.
+		due := f.c.Now() >= f.due && (f.grain.settled || synchronous) || f.called == f.k
+		if !f.final && !f.waiting && f.awaited == 0 && (len(f.queue) == 0 || !reported && due) {
 			reported = true
 			if err := f.report(); err != nil {
 				return err
 			}
 			continue
 		}
-		synchronous := f.waiting && f.cfg.Interaction == lb.Synchronous
-		if len(f.queue) > 0 && !synchronous {
+		if len(f.queue) > 0 && !(f.waiting && synchronous) {
 			return nil
 		}
 		if f.final && f.awaited == 0 {
 			return nil
 		}
-		if err := f.wait(); err != nil {
+		if _, err := f.c.Probe(comm.Any, tagStatus); err != nil {
 			return err
 		}
 	}
-}
-
-// wait sleeps until a message has come or the data of a transfer is complete.
-func (f *Free) wait() error {
-	if len(f.incoming) == 0 {
-		_, err := f.c.Probe(comm.Any, tagStatus)
-		return err
-	}
-	in := &f.incoming[0]
-	i, _, err := f.c.WaitAny(in.reqs)
-	if i >= 0 {
-		in.reqs[i] = nil
-	}
-	return err
 }
 
 // receive takes in everything that has arrived, without waiting.
@@ -319,7 +305,7 @@ func (f *Free) receive() error {
 			}
 		}
 	}
-	return f.complete()
+	return nil
 }
 
 func (f *Free) handle(from int, b []byte) error {
@@ -364,6 +350,7 @@ func (f *Free) report() error {
 		Units: f.units, Compute: f.compute.Seconds(), Elapsed: elapsed.Seconds(),
 		Wait:   max(0, elapsed-f.compute-f.moved.time).Seconds(),
 		Phases: f.chunks, PhasesLeft: -1,
+		Age:   f.clock.time(now).Seconds(),
 		Owned: f.remaining(), OwnedIterations: f.iterations(),
 		MoveTime: f.moved.time.Seconds(), MoveTransfers: f.moved.transfers, MoveUnits: f.moved.units,
 	}
@@ -392,6 +379,7 @@ func (f *Free) obey(in *instruction) error {
 	}
 	f.waiting = false
 	f.obeyed = in.interaction
+	f.clock.learn(seconds(in.sent), f.c.Now())
 	f.period = seconds(in.period)
 	f.due = f.c.Now() + f.period
 	f.final = in.final
@@ -400,16 +388,16 @@ func (f *Free) obey(in *instruction) error {
 			f.awaited++
 			continue
 		}
-		began := f.c.Now()
 		parts, units := f.takeTail(t.Units)
 		if err := f.move.giveParts(t.To, tagStatus, encodeParts([]byte{kindTransfer}, parts), parts); err != nil {
 			return err
 		}
-		f.moved.time += f.c.Now() - began
 		f.moved.transfers++
 		f.moved.units += units
 	}
-	return nil
+	// As in a shift, the giver stays until the taker, who comes when its chunk is done, has everything: large messages
+	// need both.
+	return f.move.flush()
 }
 
 // seconds is a time of x seconds, at most longest: a configured period may exceed what a Duration, or a clock reading
@@ -441,64 +429,25 @@ func (f *Free) takeTail(units float64) (parts []part, taken float64) {
 	return parts, taken
 }
 
-// accept starts receiving a transfer whose header has come.
+// accept receives a transfer whose header has come, and queues its iterations.
 func (f *Free) accept(from int, header []byte) error {
 	parts, err := decodeParts(header)
 	if err != nil {
 		return fmt.Errorf("transfer from rank %d: %w", from, err)
 	}
-	in := incoming{parts: parts}
 	began := f.c.Now()
-	inPlace := f.move.inPlace()
+	f.move.waited = 0
 	for _, p := range parts {
-		if inPlace {
-			in.reqs, err = f.move.startTake(from, p.Range, in.reqs)
-		} else {
-			err = f.move.take(from, p.Range)
-		}
-		if err != nil {
+		if err := f.move.take(from, p.Range); err != nil {
 			return err
 		}
+		f.moved.units += f.loop.Weights.Units(p.Range) * float64(f.loop.Repeat-p.repetition)
+		f.total.iterations += p.Len()
+		f.insert(p)
 	}
-	f.incoming = append(f.incoming, in)
-	f.moved.time += f.c.Now() - began
+	f.awaited--
+	f.moved.time += f.c.Now() - began - f.move.waited
 	f.moved.transfers++
-	return nil
-}
-
-// complete queues the iterations of transfers whose data is all here.
-func (f *Free) complete() error {
-	kept := f.incoming[:0]
-	for _, in := range f.incoming {
-		open := false
-		for i, q := range in.reqs {
-			if q == nil {
-				continue
-			}
-			_, done, err := q.Test()
-			if err != nil {
-				return err
-			}
-			if done {
-				in.reqs[i] = nil
-			} else {
-				open = true
-			}
-		}
-		if open {
-			kept = append(kept, in)
-			continue
-		}
-		f.awaited--
-		for _, p := range in.parts {
-			units := f.loop.Weights.Units(p.Range) * float64(f.loop.Repeat-p.repetition)
-			f.moved.units += units
-			f.total.iterations += p.Len()
-			f.insert(p)
-		}
-	}
-	clear(f.incoming[len(kept):])
-	f.incoming = kept
 	return nil
 }
 
@@ -516,6 +465,15 @@ func (f *Free) iterations() int {
 	n := 0
 	for _, p := range f.queue {
 		n += p.Len()
+	}
+	return n
+}
+
+// iterationsLeft counts each repetition that an iteration still has before it.
+func (f *Free) iterationsLeft() int {
+	n := 0
+	for _, p := range f.queue {
+		n += p.Len() * (f.loop.Repeat - p.repetition)
 	}
 	return n
 }

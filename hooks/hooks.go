@@ -46,6 +46,7 @@ type Hooks struct {
 	move     mover
 	master   *master // on rank 0
 	interact float64 // s, measured at start
+	clock    masterClock
 
 	phase, next int            // hook executions so far; the one that interacts next
 	k           int            // interactions so far
@@ -170,6 +171,9 @@ func agree(c comm.Comm, said string) error {
 func (h *Hooks) startMaster(first int, start dist.Block) error {
 	var err error
 	if h.interact, err = measureInteraction(h.c); err != nil {
+		return err
+	}
+	if err := h.clock.synchronise(h.c); err != nil {
 		return err
 	}
 	quantum, err := agreeQuantum(h.c, h.loop.Quantum)
@@ -326,6 +330,7 @@ func (h *Hooks) report() error {
 		Units: h.done, Compute: h.compute.Seconds(), Elapsed: elapsed.Seconds(),
 		Wait:   max(0, elapsed-h.compute-h.moved.time).Seconds(),
 		Phases: h.phase - h.sincePhase, PhasesLeft: -1,
+		Age:   h.clock.time(now).Seconds(),
 		Owned: h.units, OwnedIterations: h.count(),
 		MoveTime: h.moved.time.Seconds(), MoveTransfers: h.moved.transfers, MoveUnits: h.moved.units,
 	}

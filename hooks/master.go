@@ -137,6 +137,9 @@ func (m *master) add(s lb.Status) error {
 }
 
 func (m *master) decide() error {
+	for r := range m.now {
+		m.now[r].Age = max(0, m.c.Now().Seconds()-m.now[r].Age) // on its way, Age is the time of sending, the master's clock
+	}
 	d := m.balancer.Decide(m.now)
 	m.period = d.Period
 	if d.Moved() {
@@ -157,7 +160,7 @@ func (m *master) decide() error {
 		return err
 	}
 	for r := range m.perRank {
-		in := instruction{interaction: m.round, nextHook: d.NextHook, period: d.Period, final: d.Final, transfers: m.perRank[r]}
+		in := instruction{interaction: m.round, nextHook: d.NextHook, period: d.Period, final: d.Final, sent: m.c.Now().Seconds(), transfers: m.perRank[r]}
 		if !m.direct {
 			in.own = d.To.Range(r)
 		}

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"math"
+	"time"
 
 	"shiftwork/comm"
 	"shiftwork/internal/machine"
@@ -28,6 +29,43 @@ func measureInteraction(c comm.Comm) (float64, error) {
 		shortest = min(shortest, (c.Now() - began).Seconds())
 	}
 	return comm.AllreduceMax(c, shortest)
+}
+
+// masterClock translates this rank's clock to the master's. Each message from the master that says when it was sent gives
+// an upper bound of the difference; the smallest one, from the fastest message, is right to within that message's delay.
+type masterClock struct {
+	ahead time.Duration // this rank's clock minus the master's
+	known time.Duration // when that was learnt, this rank's clock
+	any   bool
+}
+
+// clockDrift is how fast two clocks may drift apart: twice what is usual for quartz. An old bound is worth less by as much.
+const clockDrift = 1e-4
+
+// learn takes in a message sent at one time of the master's clock and received at another of this rank's.
+func (m *masterClock) learn(sent, received time.Duration) {
+	age := time.Duration(clockDrift * float64(received-m.known))
+	if d := received - sent; !m.any || d < m.ahead+age {
+		m.ahead, m.known, m.any = d, received, true
+	}
+}
+
+// time is the master's clock at time t of this rank's.
+func (m *masterClock) time(t time.Duration) time.Duration { return t - m.ahead }
+
+// synchronise learns the master's clock from a few messages; every rank must call it.
+func (m *masterClock) synchronise(c comm.Comm) error {
+	for range 5 {
+		if err := comm.Barrier(c); err != nil {
+			return err
+		}
+		now := []float64{c.Now().Seconds()}
+		if err := comm.Bcast(c, 0, comm.BytesOf(now)); err != nil {
+			return err
+		}
+		m.learn(seconds(now[0]), c.Now())
+	}
+	return nil
 }
 
 // agreeQuantum returns the largest scheduling quantum of all ranks in seconds; given, if positive, is taken as it is.

@@ -24,6 +24,7 @@ type instruction struct {
 	nextHook    int             // phases until the next interaction
 	period      float64         // s until the next interaction, for ranks that go by the clock
 	final       bool            // nothing more will be decided
+	sent        float64         // s, the master's clock
 	own         dist.Range      // adjacent movement: the block from now on
 	transfers   []dist.Transfer // direct movement: those of this rank
 }
@@ -34,6 +35,7 @@ func (in *instruction) encode() []byte {
 	e.Int(in.nextHook)
 	e.Float64(in.period)
 	e.Int(boolInt(in.final))
+	e.Float64(in.sent)
 	e.Int(in.own.Lo)
 	e.Int(in.own.Hi)
 	e.Int(len(in.transfers))
@@ -55,7 +57,7 @@ func boolInt(b bool) int {
 
 func decodeInstruction(b []byte) (*instruction, error) {
 	d := comm.NewDecoder(b)
-	in := &instruction{interaction: d.Int(), nextHook: d.Int(), period: d.Float64(), final: d.Int() != 0}
+	in := &instruction{interaction: d.Int(), nextHook: d.Int(), period: d.Float64(), final: d.Int() != 0, sent: d.Float64()}
 	in.own = dist.Range{Lo: d.Int(), Hi: d.Int()}
 	for n := d.Int(); n > 0 && d.Err() == nil; n-- {
 		in.transfers = append(in.transfers, dist.Transfer{From: d.Int(), To: d.Int(), Iterations: d.Int(), Units: d.Float64()})
@@ -82,6 +84,7 @@ func encodeStatus(s *lb.Status) []byte {
 	e.Float64(s.MoveTime)
 	e.Int(s.MoveTransfers)
 	e.Float64(s.MoveUnits)
+	e.Float64(s.Age)
 	return e.Message()
 }
 
@@ -92,7 +95,7 @@ func decodeStatus(b []byte) (lb.Status, error) {
 		Units: d.Float64(), Compute: d.Float64(), Elapsed: d.Float64(), Wait: d.Float64(),
 		Phases: d.Int(), PhasesLeft: d.Int(),
 		Owned: d.Float64(), OwnedIterations: d.Int(),
-		MoveTime: d.Float64(), MoveTransfers: d.Int(), MoveUnits: d.Float64(),
+		MoveTime: d.Float64(), MoveTransfers: d.Int(), MoveUnits: d.Float64(), Age: d.Float64(),
 	}
 	if err := d.Finish(); err != nil {
 		return s, fmt.Errorf("status: %w", err)

@@ -161,6 +161,9 @@ func (b *Balancer) takeStock(statuses []Status) {
 		if isAmount(s.Owned) {
 			b.work[r] = s.Owned
 		}
+		if b.loop.Free && isAmount(s.Age) {
+			b.work[r] -= b.filtered[r] * s.Age
+		}
 		all = min(all, s.Obeyed)
 	}
 	keep := b.orders[:0]

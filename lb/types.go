@@ -73,6 +73,7 @@ type Status struct {
 	PhasesLeft int     // hook executions until the loop ends, -1 if unknown
 
 	Owned           float64 // work units owned now; in a Free loop, those that remain to be done
+	Age             float64 // s since the status arrived at the master: in a Free loop the rank has worked on meanwhile
 	OwnedIterations int     // the same in iterations
 
 	MoveTime      float64 // time this rank spent moving work since the previous status

@@ -1,7 +1,7 @@
 package pipeline
 
 // StreamingSlack is the least number of strips per sweep and rank in a streaming pipeline; see the package documentation.
-const StreamingSlack = 2
+const StreamingSlack = 4
 
 // Streaming predicts the time in s of the given number of sweeps in M blocks each, without barriers between them.
 func Streaming(c Costs, m, ranks, sweeps int, blocks float64) float64 {

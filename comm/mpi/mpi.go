@@ -19,7 +19,6 @@ import (
 	"math"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"time"
 	"unsafe"
@@ -51,6 +50,7 @@ func Start() (*Comm, error) {
 	if code := C.sw_neighbours(&ranks, &cores); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
+	wakeEarly()
 	C.sw_spin(C.longlong(spin(int(ranks), int(cores), machine.QuotaPeriod() > 0)))
 	return &Comm{rank: gompi.WorldRank(), size: gompi.WorldSize(), began: time.Now()}, nil
 }
@@ -70,9 +70,6 @@ const (
 func spin(ranks, cores int, quota bool) time.Duration {
 	if quota || ranks > cores {
 		return shortSpin
-	}
-	if ns, err := strconv.Atoi(os.Getenv("SPIN_US")); err == nil {
-		return time.Duration(ns) * time.Microsecond
 	}
 	return longSpin
 }

@@ -1,0 +1,6 @@
+//go:build cgo && !nompi && !linux
+
+package mpi
+
+// wakeEarly is for Linux's scheduler.
+func wakeEarly() {}
