@@ -87,7 +87,9 @@ func NewFree(c comm.Comm, loop FreeLoop, cfg lb.Config) (*Free, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Free{c: c, loop: loop, cfg: cfg, move: mover{c: c, arrays: loop.Arrays}, obeyed: -1, called: -1}
+	// Where ranks wait for each answer, a slow rank's trials would cost the others more than they are worth.
+	settled := cfg.Interaction == lb.Synchronous
+	f := &Free{grain: grain{settled: settled}, c: c, loop: loop, cfg: cfg, move: mover{c: c, arrays: loop.Arrays}, obeyed: -1, called: -1}
 	start := dist.Even(loop.Iterations, c.Size(), first)
 	if own := start.Range(c.Rank()); !own.Empty() {
 		f.queue = append(f.queue, part{Range: own})
@@ -255,9 +257,7 @@ func (f *Free) hook() error {
 		if err := f.receive(); err != nil {
 			return err
 		}
-		synchronous := f.cfg.Interaction == lb.Synchronous
-		// Where ranks wait for the answer, a slow rank's trials would cost the others more than a rough first rate.
-		due := f.c.Now() >= f.due && (f.grain.settled || synchronous) || f.called == f.k
+		due := f.c.Now() >= f.due && f.grain.settled || f.called == f.k
 		if !f.final && !f.waiting && f.awaited == 0 && (len(f.queue) == 0 || !reported && due) {
 			reported = true
 			if err := f.report(); err != nil {
@@ -265,7 +265,7 @@ func (f *Free) hook() error {
 			}
 			continue
 		}
-		if len(f.queue) > 0 && !(f.waiting && synchronous) {
+		if len(f.queue) > 0 && !(f.waiting && f.cfg.Interaction == lb.Synchronous) {
 			return nil
 		}
 		if f.final && f.awaited == 0 {
