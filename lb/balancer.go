@@ -98,7 +98,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 		b.decideOn(&d, m, statuses, target)
 	case b.cfg.Policy == Off:
 		d.Reason = "balancing is off"
-	case b.loop.Free && m.slowest >= 0 && m.balanced < b.period.interact:
+	case b.loop.Free && m.slowest >= 0 && m.balanced < b.shortest():
 		// Or the last iterations would be handed round instead of done.
 		d.Reason = "the loop ends before another interaction pays"
 	case b.cfg.Policy == Rotate:
@@ -228,6 +228,15 @@ func (b *Balancer) finish(d *Decision, m balance, statuses []Status) {
 	}
 }
 
+// shortest is the time to the end of a Free loop, in s, below which nothing more is decided: where interactions would take
+// more than their share of it; for the policies that move work for no reason, where it would be over before the answer.
+func (b *Balancer) shortest() float64 {
+	if b.cfg.Policy == On {
+		return b.period.interact
+	}
+	return b.period.interact * interactFraction
+}
+
 // finishFree halves the way to the projected end, T_bal, with each interaction, so that the ranks end together, until
 // an interaction costs more than it can bring.
 func (b *Balancer) finishFree(d *Decision, m balance) {
@@ -239,7 +248,7 @@ func (b *Balancer) finishFree(d *Decision, m balance) {
 	switch {
 	case b.cfg.Policy == Off || left == 0 || b.loop.Ranks-b.loop.FirstWorker < 2:
 		d.Final = true
-	case known && m.balanced < b.period.interact && len(d.Transfers) == 0:
+	case known && m.balanced < b.shortest() && len(d.Transfers) == 0:
 		d.Final = true
 		if b.cfg.Policy == On {
 			d.Reason += "; the loop ends before another interaction pays"
