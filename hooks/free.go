@@ -95,6 +95,7 @@ func NewFree(c comm.Comm, loop FreeLoop, cfg lb.Config) (*Free, error) {
 	if own := start.Range(c.Rank()); !own.Empty() {
 		f.queue = append(f.queue, part{Range: own})
 	}
+	f.began = c.Now()
 	f.active = cfg.Policy != lb.Off && c.Size()-first > 1 && loop.Iterations.Len() > 0
 	if f.active {
 		if err := f.startMaster(first, start); err != nil {

@@ -111,6 +111,7 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 	}
 	// With one iteration a rank, or fewer, there is nothing that could be shifted.
 	workers := c.Size() - first
+	h.began = c.Now()
 	h.active = cfg.Policy != lb.Off && workers > 1 && loop.Iterations.Len() > workers
 	if h.active {
 		if err := h.startMaster(first, start); err != nil {
@@ -441,9 +442,6 @@ func (h *Hooks) obeyDirect(in *instruction) (m movement, err error) {
 	if len(in.transfers) == 0 {
 		return m, nil
 	}
-	if err := h.move.flush(); err != nil {
-		return m, err
-	}
 	units, count := h.units, h.owned.Len()
 	for _, t := range in.transfers {
 		if t.From != h.c.Rank() {
@@ -464,7 +462,7 @@ func (h *Hooks) obeyDirect(in *instruction) (m movement, err error) {
 	}
 	m.transfers, m.units = len(in.transfers), math.Abs(h.units-units)
 	h.total.iterations += max(0, h.owned.Len()-count)
-	return m, nil
+	return m, h.move.flush()
 }
 
 func (h *Hooks) takeDirect(from int) error {

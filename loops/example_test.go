@@ -29,15 +29,10 @@ func relaxPlate(c comm.Comm) error {
 		},
 	}
 	report, err := sweep.Run(c, lb.Auto())
-	if err != nil {
-		return err
+	if err == nil && c.Rank() == 0 { // the first rows stay with rank 0
+		fmt.Printf("%d sweeps, %.6f degrees below the hot edge\n", report.Steps, u.Row(1)[n/2])
 	}
-	for _, own := range report.Own {
-		if own.Contains(1) {
-			fmt.Printf("%d sweeps, %.6f degrees below the hot edge\n", report.Steps, u.Row(1)[n/2])
-		}
-	}
-	return nil
+	return err
 }
 
 func ExampleDOACROSS() {

@@ -39,8 +39,9 @@
 // computing. For many sweeps M* falls below 1: fill and drain no longer matter and only messages cost. What then keeps M
 // up is the dependence on the right neighbour: strip s of sweep t+1 needs the neighbour's strip s of sweep t, and the
 // neighbour is one strip behind. With M = 1 every other rank waits while its neighbours compute; M = 2 just fits when
-// nothing ever varies; the chain back from the last rank to the first is P strips long. M >= 2P strips leave every rank
-// half a sweep to live on while a neighbour is late. Both formulas assume equal strips and equal ranks; measure around
+// nothing ever varies; the chain back from the last rank to the first is P strips long. M >= 4P strips leave every rank
+// three quarters of a sweep to live on while a neighbour is late; with a competing load beside one of two ranks that was 4%
+// faster than 2P, and without any load not slower. Both formulas assume equal strips and equal ranks; measure around
 // them where it matters.
 //
 // # Units

@@ -70,7 +70,7 @@ func run(c comm.Comm, f *flags) error {
 	n, inner, m := in.rows, in.inner, in.cols
 	rows := loops.Span(0, n)
 	a, out := loops.NewMatrix(n, inner), loops.NewMatrix(n, m)
-	b := make([]float64, inner*m)
+	b := loops.NewMatrix(inner, m).Data()
 	err = errors.Join(in.readB(b), in.readA(loops.Initial(c, rows, cfg), a.Data()))
 	if err := comm.Agree(c, err); err != nil {
 		return err

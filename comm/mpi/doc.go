@@ -7,16 +7,22 @@
 //
 // # Waiting
 //
-// MPI's own blocking calls spin. On a core that somebody else also uses, or under a CPU quota, a rank that spins
-// while it waits takes the time that its neighbour, or it itself a moment later, needs. All waits here poll:
+// MPI's own blocking calls spin, or call sched_yield for ever. On a core that somebody else also uses, or under a CPU quota, a
+// rank that spins takes the time that its neighbour, or it itself a moment later, needs. All waits here poll:
 //
-//	time waited   0 ........ 50 µs ............................
+//	time waited   0 ........ S ............................
 //	              spin       sleep 1/8 of the time waited so far,
 //	                         at least 20 µs, at most 2 ms
 //
-// Spinning for about as long as a sleep and a wake-up cost bounds the loss to a factor of two either way; the
-// proportional sleep bounds the late wake-up to an eighth of the wait and the CPU use of a long wait to 1% or less.
-// sched_yield is not used: since Linux 6.18 it gives up the rest of the slice to a competing process.
+// S depends on who needs the core. With more ranks on the machine than cores, or with a CPU quota, it is 50 µs, about what a
+// sleep and a wake-up cost. A rank that has a core of its own spins for 5 ms, longer than a scheduling slice: it takes
+// nothing from other ranks, and if somebody else's process competes for the core it keeps its half of it, where a sleeper
+// would get the core back only at the end of the other's slice, at every wait. Start also asks the scheduler for short
+// slices, so that a rank that does sleep gets the core back sooner (slice_linux.go). The proportional sleep bounds the late
+// wake-up to an eighth of the wait and the CPU use of a long wait to 2%.
+//
+// Start switches mpi_yield_when_idle off: with it every poll that finds nothing calls sched_yield, which on Linux gives
+// the rest of the slice to whoever competes.
 //
 // # Shared memory
 //
