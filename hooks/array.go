@@ -40,11 +40,11 @@ type mover struct {
 }
 
 // await sleeps until a message is there, and counts that as waiting.
-func (m *mover) await(from, tag int) error {
+func (m *mover) await(from, tag int) (comm.Status, error) {
 	began := m.c.Now()
-	_, err := m.c.Probe(from, tag)
+	st, err := m.c.Probe(from, tag)
 	m.waited += m.c.Now() - began
-	return err
+	return st, err
 }
 
 // give starts sending the data of iterations r.
@@ -97,7 +97,7 @@ func (m *mover) take(from int, r dist.Range) error {
 		if p, ok := a.(InPlace); ok {
 			for b := p.Bytes(r); len(b) > 0; {
 				n := min(len(b), pieceBytes)
-				if err := m.await(from, tagData); err != nil {
+				if _, err := m.await(from, tagData); err != nil {
 					return err
 				}
 				st, err := m.c.Recv(from, tagData, b[:n])
@@ -111,9 +111,7 @@ func (m *mover) take(from int, r dist.Range) error {
 			}
 			continue
 		}
-		began := m.c.Now()
-		st, err := m.c.Probe(from, tagData)
-		m.waited += m.c.Now() - began
+		st, err := m.await(from, tagData)
 		if err != nil {
 			return err
 		}

@@ -376,12 +376,8 @@ func (h *Hooks) instruction(k int) (*instruction, error) {
 }
 
 func receiveInstruction(c comm.Comm) (*instruction, error) {
-	st, err := c.Probe(0, tagInstruction)
+	b, err := receiveAll(c, 0, tagInstruction)
 	if err != nil {
-		return nil, err
-	}
-	b := make([]byte, st.Len)
-	if _, err := c.Recv(0, tagInstruction, b); err != nil {
 		return nil, err
 	}
 	return decodeInstruction(b)
@@ -466,7 +462,7 @@ func (h *Hooks) obeyDirect(in *instruction) (m movement, err error) {
 }
 
 func (h *Hooks) takeDirect(from int) error {
-	if err := h.move.await(from, tagHeader); err != nil {
+	if _, err := h.move.await(from, tagHeader); err != nil {
 		return err
 	}
 	b, err := receiveAll(h.c, from, tagHeader)

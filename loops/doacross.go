@@ -115,7 +115,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 		return nil, err
 	}
 	x.rep.Calibrate = (x.c.Now() - began).Seconds()
-	x.provisional(cfg)
+	x.provisional()
 	phases := 0
 	if d.Block > 0 {
 		phases = d.Outer * len(x.strips)
@@ -171,11 +171,11 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 }
 
 // provisional sets the block size of the first sweep: the one asked for, or such that filling the pipeline takes at
-// most a quarter of the sweep (equation (6) with M = 4 P).
-func (x *across) provisional(cfg lb.Config) {
+// most a quarter of the sweep (equation (6) with M = StreamingSlack P).
+func (x *across) provisional() {
 	b := x.d.Block
 	if b == 0 {
-		b = max(1, x.d.Strip.Len()/(4*x.c.Size()))
+		b = max(1, x.d.Strip.Len()/(pipeline.StreamingSlack*x.c.Size()))
 	}
 	x.setBlock(b)
 }
