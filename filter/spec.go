@@ -20,7 +20,7 @@ func Parse(spec string) (Spec, error) {
 	switch spec {
 	case "", "auto":
 		return Spec{}, nil
-	case "state", "raw", "step":
+	case "state", "raw", "step", "levels":
 		return Spec{name: spec}, nil
 	}
 	if digits, ok := strings.CutPrefix(spec, "fixed:"); ok {
@@ -51,6 +51,8 @@ func (s Spec) New() Filter {
 		return &recursive{}
 	case s.name == "step":
 		return new(Steps)
+	case s.name == "levels" || s.name == "":
+		return new(Levels)
 	case strings.HasPrefix(s.name, "fixed:"):
 		return &recursive{h: s.h}
 	case s.table != nil:

@@ -35,9 +35,15 @@ type Balancer struct {
 	lastMove  int     // interaction of the last instruction that moved work, or before the first
 	period    period
 	cost      costModel
-	stability stability
-	turn      int        // of the policy Rotate
-	random    *rand.Rand // of the policy Random; seeded
+	outcome   outcome
+	promised  float64 // part of the time that the chosen plan saves
+	tolerated float64 // part of the time: an imbalance that may be noise
+
+	plans              []Plan
+	foreseen           Outlook
+	next, part, chosen []float64  // units per rank of plans: perfect after the next change, partial ones, the best
+	turn               int        // of the policy Rotate
+	random             *rand.Rand // of the policy Random; seeded
 }
 
 // order is an instruction that some rank may not have obeyed yet.
@@ -60,13 +66,16 @@ func New(cfg Config, loop Loop) (*Balancer, error) {
 		cfg: cfg, loop: loop,
 		ranks: make([]rank, n),
 		raw:   make([]float64, n), filtered: make([]float64, n), level: make([]float64, n),
+		next: make([]float64, n), part: make([]float64, n), chosen: make([]float64, n),
 		work: make([]float64, n), targets: make([]float64, n), want: make([]float64, n),
 		iterations: make([]int, n), parts: make([]int, n),
 		period: newPeriod(cfg, loop),
 		random: rand.New(rand.NewPCG(cfg.Seed, 0)),
 	}
 	for r := loop.FirstWorker; r < n; r++ {
-		b.ranks[r].filter = spec.New()
+		if spec.String() != "auto" {
+			b.ranks[r].filter = spec.New()
+		}
 	}
 	if loop.blocks() {
 		b.block, b.spare = loop.Start.Clone(), loop.Start.Clone()
@@ -87,12 +96,13 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 		Interaction: statuses[b.loop.FirstWorker].Interaction,
 		Raw:         b.raw, Filtered: b.filtered, Targets: b.targets,
 	}
+	target, limit := b.period.choose()
+	b.believe(target)
 	m := b.measure(b.work, b.filtered)
 	d.Imbalance, d.Threshold = m.fraction(), b.threshold()
-	b.share(b.filtered)
+	b.divide(b.targets, b.filtered)
 
-	b.transfers = b.transfers[:0]
-	target, limit := b.period.choose()
+	b.transfers, b.promised = b.transfers[:0], 0
 	switch {
 	case b.cfg.Policy == On:
 		b.decideOn(&d, m, statuses, target)
@@ -110,6 +120,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 	}
 	if len(b.transfers) > 0 {
 		b.commit(d.Interaction)
+		b.outcome.promise(d.Interaction, b.promised)
 	}
 	d.Transfers = b.transfers
 	if b.loop.blocks() {
@@ -140,9 +151,8 @@ func (b *Balancer) learn(statuses []Status) {
 		b.cost.learn(s.MoveTransfers, s.MoveUnits, s.MoveTime)
 		b.period.moved(b.now, s.MoveTime)
 	}
-	if b.rates(statuses) {
-		b.stability.changed(b.now, statuses[first].Interaction)
-	}
+	changed := b.rates(statuses)
+	b.outcome.observe(b.efficiency(statuses), b.obeyed(statuses), changed)
 }
 
 // takeStock fills work and iterations: what every rank owns once all orders are obeyed.
@@ -154,7 +164,6 @@ func (b *Balancer) takeStock(statuses []Status) {
 		}
 		return
 	}
-	all := math.MaxInt // obeyed by all
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		s := &statuses[r]
 		b.work[r], b.iterations[r] = 0, max(0, s.OwnedIterations)
@@ -164,8 +173,8 @@ func (b *Balancer) takeStock(statuses []Status) {
 		if b.loop.Free && isAmount(s.Age) {
 			b.work[r] -= b.filtered[r] * s.Age
 		}
-		all = min(all, s.Obeyed)
 	}
+	all := b.obeyed(statuses)
 	keep := b.orders[:0]
 	for i := range b.orders {
 		o := &b.orders[i]
@@ -190,6 +199,15 @@ func (b *Balancer) takeStock(statuses []Status) {
 	}
 }
 
+// obeyed returns the index of the last instruction that all workers have obeyed.
+func (b *Balancer) obeyed(statuses []Status) int {
+	all := math.MaxInt
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		all = min(all, statuses[r].Obeyed)
+	}
+	return all
+}
+
 // commit makes the planned transfers an order.
 func (b *Balancer) commit(interaction int) {
 	b.lastMove = interaction
@@ -198,21 +216,6 @@ func (b *Balancer) commit(interaction int) {
 		return
 	}
 	b.orders = append(b.orders, order{interaction, append([]dist.Transfer(nil), b.transfers...)})
-}
-
-// share fills targets: W r_i / sum r, the units that rank i owns in the perfect distribution for these rates.
-func (b *Balancer) share(rates []float64) {
-	work, sum := 0.0, 0.0
-	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-		work += b.work[r]
-		sum += rates[r]
-	}
-	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-		b.targets[r] = b.work[r]
-		if sum > 0 {
-			b.targets[r] = work * (rates[r] / sum)
-		}
-	}
 }
 
 // finish sets when the next interaction is, and whether there is one.

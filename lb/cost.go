@@ -32,7 +32,7 @@ func (m *costModel) learn(transfers int, units, time float64) {
 }
 
 // fit returns a and c, neither negative. Where the movements seen do not tell them apart, or would make one negative,
-// the one that explains them better alone is kept: time per unit if there are units.
+// half of the time is put down to either: small movements are then taken to be neither free nor as dear as large ones.
 func (m *costModel) fit() (perTransfer, perUnit float64) {
 	determinant := m.tt*m.uu - m.tu*m.tu
 	if determinant > 1e-6*m.tt*m.uu {
@@ -41,21 +41,18 @@ func (m *costModel) fit() (perTransfer, perUnit float64) {
 		if a >= 0 && c >= 0 {
 			return a, c
 		}
-		if c < 0 {
-			return m.ty / m.tt, 0
-		}
 	}
-	if m.uu > 0 {
-		return 0, m.uy / m.uu
-	}
-	if m.tt > 0 {
+	switch {
+	case m.uu > 0:
+		return m.ty / m.tt / 2, m.uy / m.uu / 2
+	case m.tt > 0:
 		return m.ty / m.tt, 0
 	}
 	return 0, 0
 }
 
-// predict returns the cost of the transfers in s. Before the first movement the cost is unknown, and so that it becomes
-// known, taken for nothing but a message per transfer.
+// predict returns the cost of the transfers in s, but at least that of a message per transfer; before the first movement no
+// more is known.
 func (m *costModel) predict(transfers []dist.Transfer, ranks int, message float64) float64 {
 	a, c := m.fit()
 	a = max(a, message)
@@ -74,47 +71,4 @@ func (m *costModel) predict(transfers []dist.Transfer, ranks int, message float6
 		}
 	}
 	return cost
-}
-
-// stability is how long the rates stay as they are.
-type stability struct {
-	intervals  [8]float64 // s, the latest between changes
-	count      int        // changes seen; the first interval begins at the start
-	lastChange float64    // s
-	lastIndex  int        // interaction of the last change
-}
-
-// sameChange is the number of interactions within which changes count as one: a load that begins within a phase shows
-// as two steps, and in two ranks one interaction apart.
-const sameChange = 3
-
-func (s *stability) changed(now float64, interaction int) {
-	if s.count > 0 && interaction-s.lastIndex <= sameChange {
-		s.lastIndex = interaction
-		return
-	}
-	s.intervals[s.count%len(s.intervals)] = now - s.lastChange
-	s.count++
-	s.lastChange, s.lastIndex = now, interaction
-}
-
-// forever stands for an unknown, long time, in s. It is finite so that every number of a Decision can be recorded.
-const forever = 1e9
-
-// expected returns in s how long the rates will still stay as they are: what is left of t_stable, the mean time between
-// the recent changes; once that is over, as long again as they have stayed already; forever if nothing has ever changed.
-func (s *stability) expected(now float64) float64 {
-	if s.count == 0 {
-		return forever
-	}
-	n := min(s.count, len(s.intervals))
-	mean := 0.0
-	for _, t := range s.intervals[:n] {
-		mean += t / float64(n)
-	}
-	since := now - s.lastChange
-	if since < mean {
-		return mean - since
-	}
-	return since
 }

@@ -16,10 +16,6 @@ const (
 	// ranks, which is worth only (1-s)/P.
 	quietThreshold    = 0.03
 	quietInteractions = 8
-	// unpredictable is the margin of the profitability test: a movement is cancelled only if its cost exceeds this many
-	// times the benefit, because how long the rates will stay as they are is a gross estimate. Where the end of the loop
-	// bounds the benefit there is nothing to estimate and the margin is 1.
-	unpredictable = 2
 	// falseAlarms is the number of decisions per rank in which noise may look like an imbalance once.
 	falseAlarms = 1000
 	// coarse is the part of the threshold that whole iterations must still reach: a plan that saves less is not worth
@@ -54,11 +50,19 @@ func (b *Balancer) decideOn(d *Decision, m balance, statuses []Status, target fl
 	}
 	if &rates[0] != &b.filtered[0] {
 		m = b.measure(b.work, rates)
-		b.share(rates)
+		b.divide(b.targets, rates)
 	}
-	b.plan(rates, statuses)
+	if b.loop.Free || b.cfg.NoCostBenefit {
+		copy(b.want, rates)
+	} else if !b.profitable(d, rates, statuses, target) {
+		return
+	}
+	b.plan(b.want, rates, statuses)
 	if len(b.transfers) == 0 {
 		d.Reason = fmt.Sprintf("imbalance %.3f, but whole iterations cannot be divided better", d.Imbalance)
+		return
+	}
+	if d.Plan > 0 && d.Plans[d.Plan].Name != "full" {
 		return
 	}
 	after := b.measure(b.want, rates)
@@ -74,7 +78,44 @@ func (b *Balancer) decideOn(d *Decision, m balance, statuses []Status, target fl
 		d.Reason = fmt.Sprintf("imbalance %.3f, but whole iterations save only %.3f", d.Imbalance, max(0, saved))
 		return
 	}
-	b.judge(d, m, saved, statuses, target)
+	switch {
+	case b.loop.Free:
+		b.judge(d, m, saved)
+	case b.cfg.NoCostBenefit:
+		d.Reason = fmt.Sprintf("imbalance %.3f", d.Imbalance)
+	}
+}
+
+// profitable is the profitability test: it weighs the plans, leaves the best one in b.want and reports whether it moves work.
+func (b *Balancer) profitable(d *Decision, rates []float64, statuses []Status, target float64) bool {
+	d.Plan = b.choose(rates, statuses, target)
+	d.Plans, d.Outlook = b.plans, b.foreseen
+	best := b.plans[d.Plan]
+	if d.Plan == 0 {
+		best = b.plans[1] // "full", to explain why not
+	}
+	d.Cost, d.Benefit = best.Cost, b.plans[0].Loss-best.Loss
+	switch seen := b.cost.seen; {
+	case d.Plan > 0 && !seen:
+		d.Reason = fmt.Sprintf("imbalance %.3f; the first move, its cost is unknown", d.Imbalance)
+	case d.Plan > 0:
+		d.Reason = fmt.Sprintf("imbalance %.3f; moving costs %.3g s and brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
+	case d.Outlook.Horizon == 0:
+		d.Reason = fmt.Sprintf("imbalance %.3f, but the loop ends before a move is made", d.Imbalance)
+	case b.outcome.trust() < distrust:
+		d.Reason = fmt.Sprintf("imbalance %.3f, but moves have brought only %.0f%% of what they promised", d.Imbalance, 100*b.outcome.trust())
+	case d.Outlook.Rank >= 0 && d.Benefit < 0:
+		d.Reason = fmt.Sprintf("imbalance %.3f, but rank %d changes every %.3g s: it pays to stay divided for its slow times",
+			d.Imbalance, d.Outlook.Rank, (d.Outlook.Here+d.Outlook.There)/2)
+	case !seen:
+		d.Reason = fmt.Sprintf("imbalance %.3f; it must last a little for a first move, whose cost is unknown", d.Imbalance)
+	default:
+		d.Reason = fmt.Sprintf("imbalance %.3f, but moving costs %.3g s and brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
+	}
+	if d.Plan > 0 && d.Plans[d.Plan].Name != "full" {
+		d.Reason += fmt.Sprintf(" (plan %q)", best.Name)
+	}
+	return d.Plan > 0
 }
 
 // immovable returns why nothing can move, empty if something can.
@@ -104,19 +145,21 @@ func (b *Balancer) immovable() string {
 // show a small but certain imbalance.
 func (b *Balancer) imbalanced(d *Decision, m balance) (rates []float64, passed bool) {
 	auto := !b.cfg.NoThreshold && b.cfg.Threshold == 0
-	if !auto {
-		if d.Imbalance < d.Threshold || d.Imbalance <= 1e-9 {
-			d.Reason = fmt.Sprintf("balanced: imbalance %.3f, threshold %.3f", d.Imbalance, d.Threshold)
-			return b.filtered, false
-		}
-		return b.filtered, true
-	}
 	level := b.measure(b.work, b.level)
 	certain := level.fraction()
 	// The slowest of P ranks in falseAlarms decisions, by the union bound. Decisions that rest on the mean of n samples
 	// are independent of each other only every n.
 	draws := falseAlarms * float64(b.loop.Ranks-b.loop.FirstWorker) / float64(max(1, b.samples(level)))
 	noise := b.uncertainty(level) * math.Sqrt(2*math.Log(draws))
+	b.tolerated = max(quietThreshold, noise)
+	if !auto {
+		b.tolerated = min(b.tolerated, d.Threshold)
+		if d.Imbalance < d.Threshold || d.Imbalance <= 1e-9 {
+			d.Reason = fmt.Sprintf("balanced: imbalance %.3f, threshold %.3f", d.Imbalance, d.Threshold)
+			return b.filtered, false
+		}
+		return b.filtered, true
+	}
 	if d.Imbalance >= d.Threshold {
 		if certain >= max(coarse*d.Threshold, noise) {
 			return b.filtered, true
@@ -136,30 +179,15 @@ func (b *Balancer) imbalanced(d *Decision, m balance) (rates []float64, passed b
 	return b.filtered, false
 }
 
-// judge is the profitability test (S&S 1997, section 6.3): it cancels the planned transfers or states why they are made.
-func (b *Balancer) judge(d *Decision, m balance, saved float64, statuses []Status, target float64) {
-	message := b.period.interact * interactFraction
-	d.Cost = b.cost.predict(b.transfers, b.loop.Ranks, message)
-
-	stable, margin := b.stability.expected(b.now), float64(unpredictable)
-	if b.cfg.Interaction == Pipelined && !b.loop.Free {
-		stable = max(0, stable-target) // obeyed one interaction later
-	}
-	end := b.remaining(statuses, target)
-	if b.loop.Free {
-		end = min(m.current, forever) // the loop's end without moving; infinite if a rank has work and no rate
-	}
-	if end <= stable {
-		stable, margin = end, 1
-	}
-	d.Benefit = saved * stable
+// judge is the profitability test of a Free loop, which ends when the slowest rank has done what it owns: it cancels the
+// planned transfers, which save a fraction of that time, or states why they are made.
+func (b *Balancer) judge(d *Decision, m balance, saved float64) {
+	d.Cost = b.cost.predict(b.transfers, b.loop.Ranks, b.message())
+	d.Benefit = saved * min(m.current, forever) // infinite if a rank has work and no rate
 	switch {
 	case b.cfg.NoCostBenefit:
 		d.Reason = fmt.Sprintf("imbalance %.3f", d.Imbalance)
-	case d.Benefit <= 0:
-		b.transfers = b.transfers[:0]
-		d.Reason = fmt.Sprintf("imbalance %.3f, but it or the loop ends before a move is made", d.Imbalance)
-	case d.Cost > margin*d.Benefit:
+	case d.Cost > d.Benefit:
 		b.transfers = b.transfers[:0]
 		d.Reason = fmt.Sprintf("imbalance %.3f, but moving costs %.3g s and brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
 	case !b.cost.seen:
@@ -169,17 +197,18 @@ func (b *Balancer) judge(d *Decision, m balance, saved float64, statuses []Statu
 	}
 }
 
-// plan fills transfers, and want with the units of each rank after them.
-func (b *Balancer) plan(rates []float64, statuses []Status) {
+// plan fills transfers so that the work comes to be divided in proportion to shares, and want with the units of each rank
+// after them.
+func (b *Balancer) plan(shares, rates []float64, statuses []Status) {
 	first := b.loop.FirstWorker
 	switch {
 	case b.loop.blocks():
-		b.spare = b.divider.Cut(b.spare, b.block.Span(), first, rates, b.loop.Weights)
+		b.spare = b.divider.Cut(b.spare, b.block.Span(), first, shares, b.loop.Weights)
 		b.planBlocks()
 	case !b.loop.Free && b.loop.Weights.Uniform():
-		b.planIterations(rates)
+		b.planIterations(shares)
 	default:
-		b.planUnits(rates, statuses)
+		b.planUnits(shares, rates, statuses)
 	}
 }
 
@@ -192,7 +221,7 @@ func (b *Balancer) planBlocks() {
 }
 
 // planIterations divides whole iterations of 1 unit; every worker keeps at least one.
-func (b *Balancer) planIterations(rates []float64) {
+func (b *Balancer) planIterations(shares []float64) {
 	first := b.loop.FirstWorker
 	total := 0
 	minimum := make([]int, b.loop.Ranks-first)
@@ -200,7 +229,7 @@ func (b *Balancer) planIterations(rates []float64) {
 		total += b.iterations[r]
 		minimum[r-first] = 1
 	}
-	b.divider.Divide(b.parts[first:], total, rates[first:], minimum)
+	b.divider.Divide(b.parts[first:], total, shares[first:], minimum)
 	b.transfers = append(b.transfers[:0], dist.Direct(b.iterations[first:], b.parts[first:])...)
 	for i := range b.transfers {
 		b.transfers[i].From += first
@@ -213,10 +242,9 @@ func (b *Balancer) planIterations(rates []float64) {
 
 // planUnits divides work units; the senders make whole iterations of them. A transfer of less than half an iteration
 // would come to nothing, and one that takes longer than the work it saves the sender is left out.
-func (b *Balancer) planUnits(rates []float64, statuses []Status) {
+func (b *Balancer) planUnits(shares, rates []float64, statuses []Status) {
 	first := b.loop.FirstWorker
-	b.share(rates)
-	copy(b.want, b.targets)
+	b.divide(b.want, shares)
 	if !b.loop.Free {
 		for r := first; r < b.loop.Ranks; r++ { // at least one iteration each
 			b.want[r] = max(b.want[r], min(b.work[r], unitsPerIteration(&statuses[r])))

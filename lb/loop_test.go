@@ -315,7 +315,7 @@ func TestScalingAllRatesChangesNothing(t *testing.T) {
 		s.step()
 		st := slices.Clone(s.seen)
 		for r := range st {
-			st[r].Compute /= 1024
+			st[r].Units *= 1024
 		}
 		require.Equal(t, s.decided.Transfers, append([]dist.Transfer(nil), scaled.Decide(st).Transfers...))
 	}

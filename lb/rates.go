@@ -9,11 +9,12 @@ import (
 // rank is what the balancer knows about the speed of one rank.
 type rank struct {
 	filter filter.Filter
-	steps  filter.Steps // the level of the rate since it last changed, its noise and the changes
+	levels filter.Levels // the levels between which the rate moves
 
 	// Work and computing time that no sample has been made of yet: a rank that did not finish an iteration since the
 	// previous status, or whose clock was too coarse to time what it did, is measured over several statuses.
 	units, compute float64
+	elapsed        float64 // s since the last sample
 
 	heard bool // there has been a sample
 }
@@ -23,17 +24,23 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 	sumFiltered, sumLevel, heard := 0.0, 0.0, 0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		k := &b.ranks[r]
+		if isAmount(statuses[r].Elapsed) {
+			k.elapsed += statuses[r].Elapsed
+		}
 		raw, ok := k.sample(&statuses[r], b.filtered[r])
 		b.raw[r] = 0
 		if ok {
-			before, changes := k.steps.Level(), k.steps.Changes()
+			changes := k.levels.Changes()
 			b.raw[r] = raw
-			b.filtered[r] = k.filter.Next(raw)
-			b.level[r] = k.steps.Next(raw)
-			k.heard = true
-			if k.steps.Changes() > changes && math.Abs(math.Log(b.level[r]/before)) > significantChange*k.steps.Noise() {
-				changed = true
+			k.levels.Observe(raw, k.elapsed)
+			k.elapsed = 0
+			b.level[r] = k.levels.Level()
+			b.filtered[r] = b.level[r]
+			if k.filter != nil {
+				b.filtered[r] = k.filter.Next(raw)
 			}
+			k.heard = true
+			changed = changed || k.levels.Changes() > changes
 		}
 		if k.heard {
 			sumFiltered += b.filtered[r]
@@ -135,7 +142,10 @@ func (b *Balancer) samples(m balance) int {
 	if m.slowest < 0 {
 		return 0
 	}
-	return b.ranks[m.slowest].steps.Samples()
+	if _, p := b.ranks[m.slowest].levels.Suspect(); p > 0 {
+		return 1
+	}
+	return b.ranks[m.slowest].levels.Samples()
 }
 
 // uncertainty is the standard error of the fraction that measure finds in the levels: that of the slowest rank's rate,
@@ -145,7 +155,7 @@ func (b *Balancer) uncertainty(m balance) float64 {
 	noise, heard := 0.0, 0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		if k := &b.ranks[r]; k.heard {
-			noise += k.steps.Noise() * k.steps.Noise()
+			noise += k.levels.Noise() * k.levels.Noise()
 			heard++
 		}
 	}
@@ -154,7 +164,13 @@ func (b *Balancer) uncertainty(m balance) float64 {
 	}
 	common := math.Sqrt(noise / float64(heard))
 	standardError := func(k *rank) float64 {
-		return max(common, k.steps.Noise()) / math.Sqrt(float64(max(1, k.steps.Samples())))
+		n := float64(max(1, k.levels.Samples()))
+		if k.filter == nil {
+			if _, p := k.levels.Suspect(); p > 0 {
+				n = 1
+			}
+		}
+		return max(common, k.levels.Noise()) / math.Sqrt(n)
 	}
 	sum, variance := 0.0, 0.0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {

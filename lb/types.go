@@ -98,7 +98,10 @@ type Decision struct {
 	Raw, Filtered, Targets []float64 // per rank: rates in units/s, and the units that it should own
 	Imbalance              float64   // rfract: fraction of the time that the perfect distribution would save, 0..1
 	Threshold              float64   // tfract that rfract was compared with
-	Cost, Benefit          float64   // s; predicted, 0 where they were not computed
+	Cost, Benefit          float64   // s; predicted for the plan chosen, or the full one; 0 where they were not computed
+	Plans                  []Plan    // considered, the first of them to move nothing; empty where the threshold decided
+	Plan                   int       // the chosen one's place among Plans
+	Outlook                Outlook   // by which they were compared
 	Reason                 string    // in words: why work moves or does not
 }
 

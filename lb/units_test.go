@@ -252,17 +252,7 @@ func TestCostModelWithoutVariety(t *testing.T) {
 	m.learn(1, 10, 0.3)
 	m.learn(1, 20, 0.1) // more units in less time
 	a, c = m.fit()
-	assert.True(t, a > 0 && c == 0, "no negative cost")
-}
-
-func TestStability(t *testing.T) {
-	var s stability
-	assert.Equal(t, forever, s.expected(100), "nothing has ever changed")
-	s.changed(10, 10)
-	s.changed(12, 12) // within sameChange: one change
-	s.changed(40, 40)
-	assert.InDelta(t, 20-5, s.expected(45), 1e-12, "intervals 10 and 30: 20, of which 5 are over")
-	assert.InDelta(t, 50, s.expected(90), 1e-12, "stable for longer than the mean: as long again")
+	assert.True(t, a > 0 && c > 0, "no negative cost")
 }
 
 func TestProfitabilityCancelsAndLetsGo(t *testing.T) {

@@ -1,0 +1,302 @@
+package filter
+
+import "math"
+
+// The constants of Levels.
+const (
+	// farOff is how many standard deviations a sample must be off the level to be suspected of a new one at once:
+	// Gaussian noise alone gets there once in 16,000 samples.
+	farOff = 4.0
+	// near is how close to a level, in standard deviations of the difference, a mean is taken for one of it.
+	near = 3.0
+	// mostLevels is how many levels besides the present one are remembered; the least visited makes room.
+	mostLevels = 6
+	// doubtPrior is the weight, in visits, of what holds for all levels in what is expected of one of them.
+	doubtPrior = 1.0
+	// longMemory is the number of visits over which a level's habits are averaged.
+	longMemory = 12.0
+)
+
+// Levels is a filter that learns the levels between which the rate of a rank moves: free, beside one competitor, beside
+// two. A competing load comes and goes, and each time the rate falls to where it was the last time. So a level is
+// remembered: its mean, its noise, how long the rate stayed there, and how often a sample there was a mere dip or spike.
+// The filtered rate is the mean over all visits to the present level. Where the few samples since a change would give a
+// noisy one, and a low-pass filter a late one, that is exact at once.
+//
+// A sample far off the level is suspected of being the first of another one. Suspect tells with which probability, learned
+// from how such suspicions ended before, so that the balancer can weigh what it costs to act in error against what it
+// costs to wait. Small changes are found by the two-sided cumulative sum test (Page 1954). The zero value is ready for use.
+type Levels struct {
+	present level
+	others  []level // remembered, without the present one; in no order
+	age     float64 // s that the present visit has lasted
+	changes int
+	up, low cusum
+
+	previous float64 // the previous raw rate at the present level
+
+	suspects        int     // samples in a row far off the level
+	suspect         float64 // the latest of them
+	suspectLevel    int     // the remembered level that it belongs to, -1: none
+	suspectAge      float64 // s since the first of them
+	lasting, passed float64 // how suspicions ended, at all levels: in a visit, or in a return after one sample
+}
+
+// level is a rate that a rank has had for a while, or once for one sample.
+type level struct {
+	mean     float64 // units/s
+	variance float64 // of the relative noise
+	weight   float64 // samples behind mean and variance, up to stepMemory
+	lasting  float64 // visits of at least two samples
+	passed   float64 // visits of one
+	stayed   float64 // s, sum over the lasting visits that have ended
+	ended    float64 // their number
+}
+
+func (l *level) noise() float64 { return max(noiseFloor, math.Sqrt(l.variance)) }
+
+// error is the relative standard error of the mean.
+func (l *level) error() float64 { return l.noise() / math.Sqrt(l.weight) }
+
+// deviation is how far a mean of count samples is off, in standard deviations of the difference.
+func (l *level) deviation(mean, count float64) float64 {
+	if l.mean == 0 {
+		return math.Inf(1)
+	}
+	return (mean/l.mean - 1) / (l.noise() * math.Sqrt(1/count+1/l.weight))
+}
+
+// forget keeps the habits of a level to about the latest longMemory visits.
+func (l *level) forget() {
+	if l.lasting+l.passed > longMemory {
+		l.lasting, l.passed = l.lasting*(1-1/longMemory), l.passed*(1-1/longMemory)
+	}
+	if l.ended > longMemory {
+		l.stayed, l.ended = l.stayed*(1-1/longMemory), l.ended*(1-1/longMemory)
+	}
+}
+
+// Next takes the raw rate of a phase of one second: see Observe.
+func (s *Levels) Next(raw float64) float64 { return s.Observe(raw, 1) }
+
+// Observe takes the raw rate of a phase in units/s and the time in s since the previous one. It returns the mean of the
+// present level or, if a sample far off it is more likely than not the first of another one, the rate of that.
+func (s *Levels) Observe(raw, elapsed float64) float64 {
+	switch {
+	case !isRate(raw):
+	case s.present.weight == 0 || s.present.mean == 0:
+		s.present = level{mean: raw, variance: noisePrior * noisePrior, weight: 1, lasting: 1}
+		s.previous = raw
+	default:
+		s.observe(raw, elapsed)
+	}
+	if rate, probability := s.Suspect(); probability > 0.5 {
+		return rate
+	}
+	return s.present.mean
+}
+
+func (s *Levels) observe(raw, elapsed float64) {
+	z := s.present.deviation(raw, 1)
+	if math.Abs(z) < farOff {
+		if s.suspects > 0 {
+			s.dismiss()
+		}
+		s.age += elapsed
+		s.settle(raw, z)
+		return
+	}
+	before, beforeLevel := s.suspect, s.suspectLevel
+	s.suspects++
+	s.suspectAge += elapsed
+	s.suspect, s.suspectLevel = raw, s.find(raw, 1)
+	if s.suspects == 1 {
+		return
+	}
+	same := s.suspectLevel >= 0 && s.suspectLevel == beforeLevel
+	alike := math.Abs(raw-before) < near*math.Sqrt2*s.present.noise()*math.Min(raw, before)
+	switch {
+	case same:
+		s.visit(s.suspectLevel)
+	case s.suspectLevel >= 0 && s.others[s.suspectLevel].lasting > 0: // the first was taken on the way there
+		s.visit(s.suspectLevel)
+	case alike:
+		s.discover((raw+before)/2, 2)
+	case s.suspects > 2:
+		s.discover(raw, 1)
+	}
+}
+
+// settle takes in a sample of the present level.
+func (s *Levels) settle(raw, z float64) {
+	p := &s.present
+	if s.previous > 0 {
+		// From differences of consecutive samples, so that a drifting level is not taken for noise; a wild one counts
+		// as three standard deviations at most.
+		d := (raw - s.previous) / p.mean
+		p.variance += (min(d*d/2, 9*p.variance) - p.variance) / (min(p.weight, stepMemory-noisePriorWeight) + noisePriorWeight)
+	}
+	s.previous = raw
+	s.up.add(z, raw)
+	s.low.add(-z, raw)
+	for _, side := range [2]*cusum{&s.up, &s.low} {
+		if side.evidence < stepAlarm {
+			continue
+		}
+		mean, count := side.sum/float64(side.count), float64(side.count)
+		if i := s.find(mean, count); i >= 0 {
+			s.visit(i)
+		} else {
+			// One sample less: an alarm selects samples that are far off, and their mean is biased by it.
+			s.discover(mean, max(1, count-1))
+		}
+		return
+	}
+	p.weight = min(p.weight+1, stepMemory)
+	p.mean += (raw - p.mean) / p.weight
+}
+
+// find returns the remembered level nearest to a mean of count samples, -1 if none is near.
+func (s *Levels) find(mean, count float64) int {
+	best, at := near, -1
+	for i := range s.others {
+		if d := math.Abs(s.others[i].deviation(mean, count)); d < best {
+			best, at = d, i
+		}
+	}
+	return at
+}
+
+// visit makes a remembered level the present one.
+func (s *Levels) visit(i int) {
+	s.leave()
+	s.present, s.others[i] = s.others[i], s.present
+	s.enter()
+}
+
+// discover makes a new level the present one.
+func (s *Levels) discover(mean, count float64) {
+	s.leave()
+	s.remember(s.present)
+	s.present = level{mean: mean, variance: s.present.variance, weight: count}
+	s.enter()
+}
+
+func (s *Levels) leave() {
+	s.present.stayed += s.age
+	s.present.ended++
+	s.present.forget()
+}
+
+func (s *Levels) enter() {
+	s.present.lasting++
+	s.present.forget()
+	s.lasting++
+	s.changes++
+	s.age, s.suspectAge, s.suspects = s.suspectAge, 0, 0
+	s.previous = 0
+	s.up, s.low = cusum{}, cusum{}
+}
+
+// dismiss takes the suspects for a dip or a spike.
+func (s *Levels) dismiss() {
+	if s.suspects == 1 {
+		s.passed++
+		if s.suspectLevel < 0 {
+			s.remember(level{mean: s.suspect, variance: s.present.variance, weight: 1, passed: 1})
+		} else {
+			l := &s.others[s.suspectLevel]
+			l.passed++
+			if l.lasting == 0 {
+				l.weight++
+				l.mean += (s.suspect - l.mean) / l.weight
+			}
+			l.forget()
+		}
+	}
+	s.age += s.suspectAge
+	s.suspects, s.suspectAge = 0, 0
+}
+
+// remember keeps a level; where there are too many, in place of the one visited least.
+func (s *Levels) remember(l level) {
+	if len(s.others) < mostLevels {
+		s.others = append(s.others, l)
+		return
+	}
+	least := 0
+	for i := range s.others {
+		if s.others[i].lasting+s.others[i].passed/2 < s.others[least].lasting+s.others[least].passed/2 {
+			least = i
+		}
+	}
+	s.others[least] = l
+}
+
+// Level returns the mean of the present level in units/s, 0 before the first sample. A suspect does not count.
+func (s *Levels) Level() float64 { return s.present.mean }
+
+// Suspect returns the rate in units/s that the rank has if the latest sample, far off the level, was the first of another one, and
+// the probability of that; 0 if the latest sample was as expected.
+func (s *Levels) Suspect() (rate, probability float64) {
+	if s.suspects == 0 {
+		return s.present.mean, 0
+	}
+	all := (s.lasting + 1) / (s.lasting + s.passed + 2)
+	rate, lasting, visits := s.suspect, 0.0, 0.0
+	if s.suspectLevel >= 0 {
+		l := &s.others[s.suspectLevel]
+		rate, lasting, visits = l.mean, l.lasting, l.lasting+l.passed
+	}
+	return rate, (lasting + doubtPrior*all) / (visits + doubtPrior)
+}
+
+// Noise returns the relative standard deviation of a sample at the present level.
+func (s *Levels) Noise() float64 {
+	if s.present.weight == 0 {
+		return noisePrior
+	}
+	return s.present.noise()
+}
+
+// Samples returns the number of samples behind the level, of all visits together, up to 64.
+func (s *Levels) Samples() int { return int(s.present.weight) }
+
+// Changes returns how often the level has changed.
+func (s *Levels) Changes() int { return s.changes }
+
+// Stay returns for how many s the rate has been at the present level, and how long a visit to it lasts on average; 0 if none
+// has ended yet.
+func (s *Levels) Stay() (age, mean float64) {
+	if s.present.ended > 0 {
+		mean = s.present.stayed / s.present.ended
+	}
+	return s.age + s.suspectAge, mean
+}
+
+// SuspectAge returns the time in s since the first suspect.
+func (s *Levels) SuspectAge() float64 { return s.suspectAge }
+
+// Elsewhere returns the mean in units/s of the level that the rank most likely goes to from here, and how long a visit to it lasts
+// on average, in s; 0 where nothing is known.
+func (s *Levels) Elsewhere() (rate, stay float64) {
+	best := 0.0
+	for i := range s.others {
+		if l := &s.others[i]; l.lasting > best {
+			best, rate, stay = l.lasting, l.mean, 0
+			if l.ended > 0 {
+				stay = l.stayed / l.ended
+			}
+		}
+	}
+	return rate, stay
+}
+
+// Visits returns how many visits to levels have ended, at least 1: how often the rate is known to have come and gone.
+func (s *Levels) Visits() float64 {
+	visits := s.present.ended
+	for i := range s.others {
+		visits = max(visits, s.others[i].ended)
+	}
+	return max(1, visits)
+}

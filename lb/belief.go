@@ -1,0 +1,52 @@
+package lb
+
+import "math"
+
+// believe decides, for each rank whose latest sample was far off its level, whether to take it for the rank's new rate.
+// If that is an error it costs a movement there and one back, and a period with a wrong distribution; to wait for a second
+// sample, if it is none, costs a period with the old one. How probable an error is, filter.Levels has learned.
+//
+//	believe  <=>  p gain period > (1-p) (2 move + loss period)
+//
+// It leaves the rates that the decision goes by in filtered and level.
+func (b *Balancer) believe(target float64) {
+	first := b.loop.FirstWorker
+	var base balance
+	sumWork, sumRates, summed := 0.0, 0.0, false
+	for r := first; r < b.loop.Ranks; r++ {
+		k := &b.ranks[r]
+		rate, probability := k.levels.Suspect()
+		if probability == 0 || k.filter != nil {
+			continue
+		}
+		if !summed {
+			summed = true
+			if base = b.measure(b.work, b.level); base.slowest < 0 {
+				return
+			}
+			for i := first; i < b.loop.Ranks; i++ {
+				sumWork += b.work[i]
+				sumRates += b.level[i]
+			}
+		}
+		old := k.levels.Level()
+		after := sumWork / (sumRates - old + rate) // time of the perfect distribution, if it is true
+		gain := 1 - after/max(base.current, b.work[r]/rate)
+		wrong := after * max(1, rate/old) // time with that distribution, if it is not
+		loss := max(0, base.balanced/base.current-base.balanced/wrong)
+		move := unknownCost * target
+		if b.cost.seen {
+			perTransfer, perUnit := b.cost.fit()
+			move = max(perTransfer, b.message()) + perUnit*math.Abs(b.work[r]-after*rate)
+		}
+		if probability*gain*target > (1-probability)*(2*move+loss*target) {
+			b.filtered[r], b.level[r] = rate, rate
+		}
+	}
+}
+
+// believed reports whether the decision takes the latest sample of a rank, far off its level, for its new rate.
+func (b *Balancer) believed(r int) bool {
+	k := &b.ranks[r]
+	return k.filter == nil && b.filtered[r] != k.levels.Level()
+}

@@ -1,0 +1,297 @@
+package lb
+
+import "math"
+
+// Plan is a distribution that was considered, and what it costs and loses by the Outlook.
+type Plan struct {
+	Name string // "none", "full", "half", "worst" or "next"
+	// Then is what is done about the changes to come: "stay" with the plan, or "follow" each of them with a movement.
+	Then string
+	Cost float64 // s, of the movement to it
+	Loss float64 // s that it loses against the perfect distribution, and by the movements that follow, until Outlook.Horizon
+}
+
+// Total is cost and loss in s.
+func (p Plan) Total() float64 { return p.Cost + p.Loss }
+
+// Outlook is what the balancer expects after a movement. The rates stay as they are for a while. Then the rank whose
+// work is in question goes to another of the levels between which its rate moves, and comes back, and so on.
+type Outlook struct {
+	Horizon  float64 // s: until the loop ends, or for as long as it has been running where the end is unknown
+	Stay     float64 // s that the rates stay as they are, from when the instruction is obeyed
+	Rank     int     // whose rate changes then; -1: none is expected to
+	Rate     float64 // units/s, to which
+	Here     float64 // s, mean length of a visit to the present level
+	There    float64 // s, and to the other one
+	Reaction float64 // s from a change until an instruction that answers it is obeyed
+}
+
+// forever stands for an unknown, long time, in s. It is finite so that every number of a Decision can be recorded.
+const forever = 1e9
+
+const (
+	// unknownCost is what a movement is taken to cost before the first one, in periods.
+	unknownCost = 1
+	// prudence is how many times its cost a movement must save, less one: how long rates stay as they are is a gross
+	// estimate, and doing nothing costs nothing.
+	prudence = 1
+	// moved is the least part of a unit whose movement counts.
+	movedUnits = 0.5
+)
+
+// outlook returns what is expected where the work wants to go from b.work to b.want.
+func (b *Balancer) outlook(statuses []Status, target float64) Outlook {
+	o := Outlook{Rank: -1, Reaction: target}
+	end := b.remaining(statuses, target)
+	o.Horizon = min(b.now, end)
+	if end < forever {
+		o.Horizon = end
+	}
+	delay := 0.0
+	if b.cfg.Interaction == Pipelined {
+		delay = target // obeyed one interaction later
+		o.Reaction += delay
+	}
+	o.Stay = math.Inf(1)
+	most := 0.0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		most = max(most, math.Abs(b.want[r]-b.work[r]))
+	}
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		if math.Abs(b.want[r]-b.work[r]) < most/2 {
+			continue
+		}
+		levels := &b.ranks[r].levels
+		age, here := levels.Stay()
+		rate, there := levels.Elsewhere()
+		if b.believed(r) {
+			age, here, rate, there = levels.SuspectAge(), there, levels.Level(), here
+		}
+		switch { // one visit may have ended and none to the other level: as long again
+		case here == 0:
+			here = there
+		case there == 0:
+			there = here
+		}
+		if rate == 0 || here == 0 {
+			continue
+		}
+		stay := here - age
+		if age >= here {
+			stay = age // it has outstayed its habit: as long again
+		}
+		if stay < o.Stay {
+			o.Stay, o.Rank, o.Rate, o.Here, o.There = stay, r, rate, here, there
+		}
+	}
+	o.Stay = max(0, o.Stay-delay)
+	if o.Stay >= o.Horizon {
+		o.Stay, o.Rank = o.Horizon, -1
+	}
+	return o
+}
+
+// losses returns which part of the time a distribution loses against the perfect one, at the present rates and after the
+// change that the outlook expects. What may be noise counts as nothing, or it would be worth moving for, given time.
+func (b *Balancer) losses(plan, rates []float64, o Outlook) (here, there float64) {
+	sumWork, sumRates, others := 0.0, 0.0, 0.0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		sumWork += plan[r]
+		sumRates += rates[r]
+		if plan[r] > 0 && r != o.Rank {
+			others = max(others, plan[r]/rates[r]) // +Inf for a rate of 0
+		}
+	}
+	lost := func(sumRates, own float64) float64 {
+		m := balance{current: max(others, own), balanced: sumWork / sumRates}
+		f := m.fraction()
+		if f < b.tolerated {
+			return 0
+		}
+		return f
+	}
+	if o.Rank < 0 {
+		return lost(sumRates, 0), 0
+	}
+	own := plan[o.Rank]
+	return lost(sumRates, own/rates[o.Rank]), lost(sumRates-rates[o.Rank]+o.Rate, own/o.Rate)
+}
+
+// choose weighs the plans and returns the place of the best one among b.plans; its distribution is then in b.want. The
+// best is the one that costs and loses least; one that moves work must also save more than prudence asks for.
+func (b *Balancer) choose(rates []float64, statuses []Status, target float64) int {
+	b.divide(b.want, rates)
+	o := b.outlook(statuses, target)
+	b.foreseen = o
+	cycles := 0.0 // of the rank's rate, after the present stay
+	if o.Rank >= 0 {
+		// A load that has come once may come again, one that has come often will.
+		cycles = (o.Horizon - o.Stay) / (o.Here + o.There) * (1 - 1/b.ranks[o.Rank].levels.Visits())
+		was := rates[o.Rank]
+		rates[o.Rank] = o.Rate
+		b.divide(b.next, rates)
+		rates[o.Rank] = was
+	}
+	b.plans = b.plans[:0]
+	stay := func(name string, plan []float64) Plan {
+		here, there := b.losses(plan, rates, o)
+		loss := here*o.Stay + cycles*(here*o.Here+there*o.There)
+		return Plan{Name: name, Then: "stay", Cost: b.moveCost(b.work, plan), Loss: b.outcome.trust() * loss}
+	}
+	none := stay("none", b.work)
+	full := stay("full", b.want)
+	if o.Rank >= 0 {
+		// To follow means: at each change the wrong distribution for the time of the reaction, and a movement.
+		_, fall := b.losses(b.want, rates, o)
+		rise, _ := b.losses(b.next, rates, o)
+		lag := b.outcome.trust() * (min(o.Reaction, o.There)*fall + min(o.Reaction, o.Here)*rise)
+		following := cycles * (lag + 2*b.moveCost(b.want, b.next))
+		for _, p := range []*Plan{&none, &full} {
+			plan := b.work
+			if p == &full {
+				plan = b.want
+			}
+			here, _ := b.losses(plan, rates, o)
+			if loss := b.outcome.trust()*here*o.Stay + following; loss < p.Loss {
+				p.Then, p.Loss = "follow", loss
+			}
+		}
+	}
+	b.plans = append(b.plans, none)
+	best := 0
+	consider := func(p Plan, plan []float64) {
+		b.plans = append(b.plans, p)
+		if p.Total()+prudence*p.Cost < none.Total() && p.Total() < b.plans[best].Total() {
+			best = len(b.plans) - 1
+			copy(b.chosen, plan)
+		}
+	}
+	consider(full, b.want)
+	if o.Rank >= 0 {
+		consider(stay("next", b.next), b.next)
+	} else {
+		// Where rates come and go, moving in part now means moving again soon; short of time it may be all that pays.
+		b.shareOut(b.part, rates)
+		consider(stay("worst", b.part), b.part)
+		for r := range b.part {
+			b.part[r] = (b.want[r] + b.work[r]) / 2
+		}
+		consider(stay("half", b.part), b.part)
+	}
+	if best > 0 {
+		copy(b.want, b.chosen)
+		now, _ := b.losses(b.work, rates, o)
+		then, _ := b.losses(b.want, rates, o)
+		b.promised = now - then
+	}
+	return best
+}
+
+// shareOut fills plan with the present work, but that the slowest rank gives its surplus away: to the ranks that
+// want work, in proportion, or where work moves between neighbours only, to these.
+func (b *Balancer) shareOut(plan, rates []float64) {
+	copy(plan, b.work)
+	worst := b.measure(b.work, rates).slowest
+	if worst < 0 {
+		return
+	}
+	surplus := b.work[worst] - b.want[worst]
+	plan[worst] -= surplus
+	from, to := b.loop.FirstWorker, b.loop.Ranks
+	if b.loop.blocks() {
+		from, to = max(from, worst-1), min(to, worst+2)
+	}
+	wanted := func(r int) float64 {
+		switch {
+		case r == worst:
+			return 0
+		case b.loop.blocks():
+			return rates[r]
+		}
+		return max(0, b.want[r]-b.work[r])
+	}
+	sum := 0.0
+	for r := from; r < to; r++ {
+		sum += wanted(r)
+	}
+	for r := from; r < to && sum > 0; r++ {
+		plan[r] += surplus * wanted(r) / sum
+	}
+}
+
+// divide fills to with the perfect distribution for the rates; both may be the same slice.
+func (b *Balancer) divide(to, rates []float64) {
+	work, sum := 0.0, 0.0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		work += b.work[r]
+		sum += rates[r]
+	}
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		if sum > 0 {
+			to[r] = work * (rates[r] / sum)
+		} else {
+			to[r] = b.work[r]
+		}
+	}
+}
+
+// moveCost predicts in s what the movement from one distribution to another costs: costModel.predict, from the work in
+// units alone.
+func (b *Balancer) moveCost(from, to []float64) float64 {
+	if !b.cost.seen {
+		for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+			if math.Abs(from[r]-to[r]) > movedUnits {
+				return unknownCost * b.period.target
+			}
+		}
+		return 0
+	}
+	perTransfer, perUnit := b.cost.fit()
+	perTransfer = max(perTransfer, b.message())
+	if b.loop.blocks() {
+		cost, over := 0.0, 0.0 // over: units over the boundary to the left
+		for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+			left := math.Abs(over)
+			over += from[r] - to[r]
+			right := math.Abs(over)
+			t := perUnit * (left + right)
+			if left > movedUnits {
+				t += perTransfer
+			}
+			if right > movedUnits {
+				t += perTransfer
+			}
+			cost = max(cost, t)
+		}
+		return cost
+	}
+	// Surpluses meet deficits: a rank with k times the mean of the other side takes part in about k transfers.
+	var sum, count [2]float64
+	side := func(r int) (int, float64) {
+		if d := from[r] - to[r]; d < 0 {
+			return 1, -d
+		} else {
+			return 0, d
+		}
+	}
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		if i, d := side(r); d > movedUnits {
+			sum[i] += d
+			count[i]++
+		}
+	}
+	cost := 0.0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		if i, d := side(r); d > movedUnits {
+			transfers := 1.0
+			if other := 1 - i; sum[other] > 0 {
+				transfers = max(1, d*count[other]/sum[other])
+			}
+			cost = max(cost, perUnit*d+perTransfer*transfers)
+		}
+	}
+	return cost
+}
+
+// message is the least that a transfer costs, in s.
+func (b *Balancer) message() float64 { return b.period.interact * interactFraction }
