@@ -1,0 +1,430 @@
+#include "textflag.h"
+
+// wave16 relaxes a block as one wavefront of 16 lanes; doc.go has the picture, sor_amd64.go the contract. Lane l
+// relaxes the rows l, l+16, l+32 ... of the block, one after the other without a pause, a pair of neighbouring columns
+// a step, one step behind lane l-1. After the last column of the block a row has one more column, or two, so that they
+// make pairs; no result of theirs is kept. In the step of this last pair a lane already reads the first pair of its
+// next row.
+//
+// Memory has rows, arithmetic wants columns of the wavefront: 8 lanes in a vector, A being lanes 0 to 7 and B 8 to 15.
+// In between are pairs: a quarter of a vector is a pair of a row, even vectors have those of lanes 0 2 4 6 (8 10 12
+// 14), odd ones those of lanes 1 3 5 7 (9 11 13 15). UNPCKs turn pairs into columns and back.
+//
+//	Z0       quarter, in all elements             Z1       keep
+//	Z2  Z3   old values of this step, A, first and second column
+//	Z4  Z5   the same, B
+//	Z8  Z9   new values of the step before, A, first and second column; from the middle of a step on, of this step
+//	Z10 Z11  the same, B
+//	Z12 Z13  pairs of A, even and odd: the old ones of the next step when a step begins, new ones of this when it ends
+//	Z14 Z15  the same, B
+//	Z18-Z21  old values of the next step, as Z2 to Z5
+//	Z16 Z17 Z26 Z27  as Z12 to Z15, in the second of two steps
+//	Z22-Z25  temporary
+//	Z28      largest |new - old|, as bits         Z30      all bits but the sign
+//	Z29 Z31  indices that join two vectors of pairs
+//	K1 K2 K3 quarters 1, 2 and 3                  K4-K7    temporary
+//
+//	CX       columns that lane 0 has behind it since the first group; the index of all pointers below, so that a
+//	         pointer changes only where its lane changes rows
+//	R8       pointer to the row that the next lane will begin
+//	R9       rows from that one to the row below the block
+//	R10      lane that ends a row in this step, the lane before it begins one; 16 or more: none
+//	R11      bytes from a row to the next
+//	R12 R13  pointers to the row above lane 0 and to the row below lane 15
+//	DX       pointer for the pair of the row that ends
+//	SI       groups of 16 rows to begin           DI       steps left to this group
+//	R15      1: track the largest change          AX BX R14 temporary
+
+// Frame.
+#define loads     0   // [16] pointers: row that the lane reads
+#define stores    128 // [16] pointers: row that the lane writes
+#define ending    256 // the last pair of a row
+#define counts    272 // bits: lanes whose first column counts for the largest change; from bit 16 on, second column
+#define steps     280 // steps a row
+#define rewind    288 // bytes from the pointer of lane 16 of a group to that of lane 0 of the next
+#define odd       296 // columns of the block in the last pair of a row: 1 or 0
+#define saved     304 // [2] R12, R13
+#define nowhere   320 // [1088] float64: what idle lanes write
+
+// Joins of two vectors of pairs, the second one's elements counting from 8: both pairs of the rows in the lower half,
+// and of those in the upper half.
+DATA join<>+0(SB)/8, $0
+DATA join<>+8(SB)/8, $1
+DATA join<>+16(SB)/8, $8
+DATA join<>+24(SB)/8, $9
+DATA join<>+32(SB)/8, $2
+DATA join<>+40(SB)/8, $3
+DATA join<>+48(SB)/8, $10
+DATA join<>+56(SB)/8, $11
+DATA join<>+64(SB)/8, $4
+DATA join<>+72(SB)/8, $5
+DATA join<>+80(SB)/8, $12
+DATA join<>+88(SB)/8, $13
+DATA join<>+96(SB)/8, $6
+DATA join<>+104(SB)/8, $7
+DATA join<>+112(SB)/8, $14
+DATA join<>+120(SB)/8, $15
+GLOBL join<>(SB), RODATA|NOPTR, $128
+
+// RELAX does a step: pairs of old values in ea, oa, eb, ob (even and odd, A and B), which become pairs of new values;
+// old values of this step in xa0, xa1, xb0, xb1 (first and second column, A and B), those of the next step in na0 ...
+// nb1 when it ends. above and below point at the values above lane 0 and below lane 15.
+#define RELAX(above0, above1, below0, below1, ea, oa, eb, ob, xa0, xa1, xb0, xb1, na0, na1, nb0, nb1) \
+	VUNPCKLPD oa, ea, na0         \
+	VUNPCKHPD oa, ea, na1         \
+	VUNPCKLPD ob, eb, nb0         \
+	VUNPCKHPD ob, eb, nb1         \
+	VBROADCASTSD above0, Z22      \ // above: of a lane, what the lane before had two columns ago
+	VBROADCASTSD above1, Z24      \
+	VALIGNQ $7, Z22, Z8, Z22      \
+	VALIGNQ $7, Z8, Z10, Z23      \
+	VALIGNQ $7, Z24, Z9, Z24      \
+	VALIGNQ $7, Z9, Z11, Z25      \
+	VBROADCASTSD below0, oa       \ // below: of a lane, what the lane after will have two columns ahead
+	VBROADCASTSD below1, ob       \
+	VALIGNQ $1, na0, nb0, ea      \
+	VALIGNQ $1, nb0, oa, oa       \
+	VALIGNQ $1, na1, nb1, eb      \
+	VALIGNQ $1, nb1, ob, ob       \
+	VADDPD ea, Z22, Z22           \ // above + below
+	VADDPD oa, Z23, Z23           \
+	VADDPD eb, Z24, Z24           \
+	VADDPD ob, Z25, Z25           \
+	VADDPD xa1, Z22, Z22          \ // + right
+	VADDPD xb1, Z23, Z23          \
+	VADDPD na0, Z24, Z24          \
+	VADDPD nb0, Z25, Z25          \
+	VMULPD xa0, Z1, ea            \ // keep * centre
+	VMULPD xb0, Z1, oa            \
+	VMULPD xa1, Z1, eb            \
+	VMULPD xb1, Z1, ob            \
+	VADDPD Z9, Z22, Z22           \ // first column: + left
+	VADDPD Z11, Z23, Z23          \
+	VMULPD Z22, Z0, Z22           \
+	VMULPD Z23, Z0, Z23           \
+	VADDPD ea, Z22, Z8            \
+	VADDPD oa, Z23, Z10           \
+	VADDPD Z8, Z24, Z24           \ // second column
+	VADDPD Z10, Z25, Z25          \
+	VMULPD Z24, Z0, Z24           \
+	VMULPD Z25, Z0, Z25           \
+	VADDPD eb, Z24, Z9            \
+	VADDPD ob, Z25, Z11           \
+	VUNPCKLPD Z9, Z8, ea          \
+	VUNPCKHPD Z9, Z8, oa          \
+	VUNPCKLPD Z11, Z10, eb        \
+	VUNPCKHPD Z11, Z10, ob
+
+// CHANGES leaves |new - old| in Z22 (A) and Z23 (B), first column, and Z24 and Z25, second column.
+#define CHANGES(xa0, xa1, xb0, xb1) \
+	VSUBPD xa0, Z8, Z22           \
+	VSUBPD xb0, Z10, Z23          \
+	VSUBPD xa1, Z9, Z24           \
+	VSUBPD xb1, Z11, Z25          \
+	VPANDQ Z30, Z22, Z22          \
+	VPANDQ Z30, Z23, Z23          \
+	VPANDQ Z30, Z24, Z24          \
+	VPANDQ Z30, Z25, Z25
+
+// ALLCOUNT enters changes of all lanes.
+#define ALLCOUNT \
+	VPMAXUQ Z22, Z23, Z22         \
+	VPMAXUQ Z24, Z25, Z24         \
+	VPMAXUQ Z22, Z28, Z28         \
+	VPMAXUQ Z24, Z28, Z28
+
+// READ gets the next pair of lanes l, l+2, l+4 and l+6 by their pointers; x is z's quarter 0.
+#define READ(l, x, z) \
+	MOVQ (loads+8*l)(SP), AX              \
+	MOVQ (loads+8*l+16)(SP), BX           \
+	VMOVUPD 16(AX)(CX*8), x               \
+	VBROADCASTF64X2 16(BX)(CX*8), K1, z   \
+	MOVQ (loads+8*l+32)(SP), AX           \
+	MOVQ (loads+8*l+48)(SP), BX           \
+	VBROADCASTF64X2 16(AX)(CX*8), K2, z   \
+	VBROADCASTF64X2 16(BX)(CX*8), K3, z
+
+// WRITE puts this pair.
+#define WRITE(l, x, z) \
+	MOVQ (stores+8*l)(SP), AX             \
+	MOVQ (stores+8*l+16)(SP), BX          \
+	VMOVUPD x, (AX)(CX*8)                 \
+	VEXTRACTF64X2 $1, z, (BX)(CX*8)       \
+	MOVQ (stores+8*l+32)(SP), AX          \
+	MOVQ (stores+8*l+48)(SP), BX          \
+	VEXTRACTF64X2 $2, z, (AX)(CX*8)       \
+	VEXTRACTF64X2 $3, z, (BX)(CX*8)
+
+// READ2 gets two pairs from each of four rows; y is the lower half of z. WRITE2 puts them.
+#define READ2(m0, m2, m4, m6, y, z, second) \
+	VMOVUPD m0, y                         \
+	VINSERTF64X4 $1, m2, z, z             \
+	VMOVUPD m4, Y22                       \
+	VINSERTF64X4 $1, m6, Z22, Z22         \
+	VSHUFF64X2 $0xDD, Z22, z, second      \
+	VSHUFF64X2 $0x88, Z22, z, z
+
+#define WRITE2(m0, m2, m4, m6, y, z, second) \
+	VMOVAPD z, Z22                        \
+	VPERMT2PD second, Z29, Z22            \
+	VPERMT2PD second, Z31, z              \
+	VMOVUPD Y22, m0                       \
+	VEXTRACTF64X4 $1, Z22, m2             \
+	VMOVUPD y, m4                         \
+	VEXTRACTF64X4 $1, z, m6
+
+// func wave16(first *float64, stride, rows, cols int, quarter, keep float64, track bool) (largest uint64)
+TEXT ·wave16(SB), 0, $9088-64
+	MOVQ first+0(FP), R8
+	MOVQ stride+8(FP), R11
+	SHLQ $3, R11
+	MOVQ rows+16(FP), R9
+	MOVQ cols+24(FP), AX
+	VBROADCASTSD quarter+32(FP), Z0
+	VBROADCASTSD keep+40(FP), Z1
+	MOVBQZX track+48(FP), R15
+
+	MOVQ AX, BX
+	ANDQ $1, BX
+	MOVQ BX, odd(SP)
+	SHRQ $1, AX
+	INCQ AX
+	MOVQ AX, steps(SP)            // cols/2 + 1
+	SHLQ $4, AX
+	NEGQ AX
+	ADDQ $256, AX
+	MOVQ AX, rewind(SP)           // 16 lanes of 16 bytes forth, a row of 16-byte pairs back
+	LEAQ 15(R9), SI
+	SHRQ $4, SI
+
+	// Before its first row a lane reads what is at the left of it and writes nowhere. There is a step before the first,
+	// for lane 0 to read its first pair.
+	MOVQ $-2, CX
+	MOVQ R8, R12                  // the row of the lane
+	MOVQ R9, R13                  // rows from there to the row below the block
+	XORQ R10, R10
+	LEAQ (nowhere+16)(SP), DI
+first:
+	XORQ AX, AX                   // lanes without a row read the one below the block
+	CMPQ R13, AX
+	CMOVQLT R13, AX
+	IMULQ R11, AX
+	ADDQ R12, AX
+	MOVQ AX, loads(SP)(R10*8)
+	MOVQ DI, stores(SP)(R10*8)
+	LEAQ -16(R12)(R11*1), R12
+	DECQ R13
+	INCQ R10
+	CMPQ R10, $16
+	JLT first
+	MOVQ R8, R12                  // until lanes 0 and 15 begin: anything that may be read
+	MOVQ AX, R13
+	MOVL $0, counts(SP)
+
+	MOVL $0x0C, AX
+	KMOVB AX, K1
+	MOVL $0x30, AX
+	KMOVB AX, K2
+	MOVL $0xC0, AX
+	KMOVB AX, K3
+	VMOVUPD join<>+0(SB), Z29
+	VMOVUPD join<>+64(SB), Z31
+	VPXORQ Z28, Z28, Z28
+	VPTERNLOGQ $0xFF, Z30, Z30, Z30
+	VPSRLQ $1, Z30, Z30
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+
+group:
+	XORQ R10, R10
+	MOVQ steps(SP), DI
+
+step:
+	CMPQ R10, $16
+	JGT relax
+	TESTQ R10, R10
+	JZ endRow
+
+	// Lane R10-1 begins the row that it already reads: what is at the left of the row becomes its last new value. (The
+	// lane after it uses that as its upper neighbour, but in the column that does not count.)
+	LEAQ -1(R10), DX
+	MOVQ loads(SP)(DX*8), AX
+	MOVL $1, BX
+	SHLXQ DX, BX, BX
+	KMOVB BX, K4
+	SHRQ $8, BX
+	KMOVB BX, K5
+	VBROADCASTSD -8(AX)(CX*8), K4, Z9
+	VBROADCASTSD -8(AX)(CX*8), K5, Z11
+	// It writes this row if the block has it: R9 is one less than for this lane.
+	MOVQ AX, R14
+	MOVL $0x10001, BX
+	CMPQ R9, $-1
+	JGT active
+	LEAQ nowhere(SP), R14
+	LEAQ (CX*8), BX
+	SUBQ BX, R14
+	XORL BX, BX
+active:
+	MOVQ R14, stores(SP)(DX*8)
+	TESTQ DX, DX
+	JNZ notFirst                  // lane 0 changes the row above
+	MOVQ AX, R12
+	SUBQ R11, R12
+notFirst:
+	CMPQ DX, $15
+	JNE notLast                   // lane 15 changes the row below
+	XORQ R13, R13
+	CMPQ R9, R13
+	CMOVQLT R9, R13
+	IMULQ R11, R13
+	LEAQ 16(R8)(R13*1), R13
+notLast:
+	MOVL $0x10001, AX             // both columns count, or none
+	SHLXQ DX, AX, AX
+	NOTL AX
+	ANDL counts(SP), AX
+	SHLXQ DX, BX, BX
+	ORL BX, AX
+	MOVL AX, counts(SP)
+	CMPQ R10, $16
+	JEQ relax
+
+endRow:
+	// Lane R10 ends its row: at most one column of this pair is of the block, so the pair is written aside. What the lane
+	// reads is its next row; beyond the row below the block, that one.
+	MOVQ stores(SP)(R10*8), DX
+	LEAQ ending(SP), R14
+	LEAQ (CX*8), BX
+	SUBQ BX, R14
+	MOVQ R14, stores(SP)(R10*8)
+	XORQ AX, AX
+	CMPQ R9, AX
+	CMOVQLT R9, AX
+	IMULQ R11, AX
+	ADDQ R8, AX
+	MOVQ AX, loads(SP)(R10*8)
+	LEAQ -16(R8)(R11*1), R8
+	DECQ R9
+	MOVL $0x10001, AX
+	SUBQ odd(SP), AX
+	SHLXQ R10, AX, AX
+	NOTL AX
+	ANDL AX, counts(SP)
+
+relax:
+	READ(0, X12, Z12)
+	READ(1, X13, Z13)
+	READ(8, X14, Z14)
+	READ(9, X15, Z15)
+	RELAX((R12)(CX*8), 8(R12)(CX*8), (R13)(CX*8), 8(R13)(CX*8), Z12, Z13, Z14, Z15, Z2, Z3, Z4, Z5, Z18, Z19, Z20, Z21)
+	WRITE(0, X12, Z12)
+	WRITE(1, X13, Z13)
+	WRITE(8, X14, Z14)
+	WRITE(9, X15, Z15)
+	TESTQ R15, R15
+	JZ tracked
+	CHANGES(Z2, Z3, Z4, Z5)
+	KMOVB (counts+0)(SP), K4
+	KMOVB (counts+1)(SP), K5
+	KMOVB (counts+2)(SP), K6
+	KMOVB (counts+3)(SP), K7
+	VPMAXUQ Z22, Z28, K4, Z28
+	VPMAXUQ Z23, Z28, K5, Z28
+	VPMAXUQ Z24, Z28, K6, Z28
+	VPMAXUQ Z25, Z28, K7, Z28
+tracked:
+	VMOVAPD Z18, Z2
+	VMOVAPD Z19, Z3
+	VMOVAPD Z20, Z4
+	VMOVAPD Z21, Z5
+	CMPQ R10, $16
+	JGE ended
+	CMPQ odd(SP), $0
+	JEQ ended
+	MOVQ ending(SP), AX           // the last column of the row
+	MOVQ AX, (DX)(CX*8)
+ended:
+	ADDQ $2, CX
+	INCQ R10
+	DECQ DI
+	JZ endGroup
+	CMPQ R10, $16
+	JLT step
+	JEQ last
+	CMPQ R9, $0
+	JLT step                      // some lanes of this group are idle
+	TESTQ $1, DI
+	JNZ step
+	JMP fast
+last:
+	TESTQ SI, SI                  // there was no group to begin: all rows have ended
+	JZ end
+	JMP step
+
+fast:
+	// All lanes are within rows of one group, which are as far from one another as their pointers: two steps at a time.
+	//	AX   pointer to this pair of lane 0    R13 DX R14 R10   1, 3, 5 and 7 times the way from a lane to the next
+	//	BX   of lane 8                         R12              pointer to the value above lane 0
+	MOVQ R12, saved(SP)
+	MOVQ R13, (saved+8)(SP)
+	MOVQ loads(SP), AX
+	LEAQ (AX)(CX*8), AX
+	LEAQ (R12)(CX*8), R12
+	LEAQ -16(R11), R13
+	LEAQ (R13)(R13*2), DX
+	LEAQ (R13)(R13*4), R14
+	LEAQ (DX)(R13*4), R10
+	LEAQ (AX)(R13*8), BX
+	LEAQ (CX)(DI*2), CX
+twoSteps:
+	READ2(16(AX), 16(AX)(R13*2), 16(AX)(R13*4), 16(AX)(DX*2), Y12, Z12, Z16)
+	READ2(16(AX)(R13*1), 16(AX)(DX*1), 16(AX)(R14*1), 16(AX)(R10*1), Y13, Z13, Z17)
+	READ2(16(BX), 16(BX)(R13*2), 16(BX)(R13*4), 16(BX)(DX*2), Y14, Z14, Z26)
+	READ2(16(BX)(R13*1), 16(BX)(DX*1), 16(BX)(R14*1), 16(BX)(R10*1), Y15, Z15, Z27)
+	RELAX((R12), 8(R12), 16(BX)(R13*8), 24(BX)(R13*8), Z12, Z13, Z14, Z15, Z2, Z3, Z4, Z5, Z18, Z19, Z20, Z21)
+	TESTQ R15, R15
+	JZ firstTracked
+	CHANGES(Z2, Z3, Z4, Z5)
+	ALLCOUNT
+firstTracked:
+	RELAX(16(R12), 24(R12), 32(BX)(R13*8), 40(BX)(R13*8), Z16, Z17, Z26, Z27, Z18, Z19, Z20, Z21, Z2, Z3, Z4, Z5)
+	TESTQ R15, R15
+	JZ secondTracked
+	CHANGES(Z18, Z19, Z20, Z21)
+	ALLCOUNT
+secondTracked:
+	WRITE2((AX), (AX)(R13*2), (AX)(R13*4), (AX)(DX*2), Y12, Z12, Z16)
+	WRITE2((AX)(R13*1), (AX)(DX*1), (AX)(R14*1), (AX)(R10*1), Y13, Z13, Z17)
+	WRITE2((BX), (BX)(R13*2), (BX)(R13*4), (BX)(DX*2), Y14, Z14, Z26)
+	WRITE2((BX)(R13*1), (BX)(DX*1), (BX)(R14*1), (BX)(R10*1), Y15, Z15, Z27)
+	ADDQ $32, AX
+	ADDQ $32, BX
+	ADDQ $32, R12
+	SUBQ $2, DI
+	JNZ twoSteps
+	MOVQ saved(SP), R12
+	MOVQ (saved+8)(SP), R13
+
+endGroup:
+	ADDQ rewind(SP), R8
+	DECQ SI
+	JMP group
+
+end:
+	VEXTRACTF64X4 $1, Z28, Y18
+	VPMAXUQ Z18, Z28, Z28
+	VEXTRACTF64X2 $1, Z28, X18
+	VPMAXUQ Z18, Z28, Z28
+	VPSHUFD $0x4E, Z28, Z18
+	VPMAXUQ Z18, Z28, Z28
+	VMOVQ X28, AX
+	MOVQ AX, largest+56(FP)
+	VZEROUPPER
+	RET
