@@ -24,7 +24,7 @@ type Choice struct {
 	BlockSize int     // b, iterations of the pipelined loop per strip; the last strip may be shorter
 	Blocks    int     // ceil(m / BlockSize) strips
 	Ideal     float64 // the M of the formula before rounding and clipping, +Inf when messages cost nothing
-	Time      float64 // predicted time in s: (9) for one sweep, Streaming for all sweeps
+	Time      float64 // predicted time in s: of Choose (9), for one sweep; of Loop.Choose Predict, for all sweeps
 	Serial    float64 // predicted time in s of the same work on one rank, without messages: (5)
 	Reason    string  // what decided
 }
@@ -41,7 +41,9 @@ const (
 	ReasonFree      = "messages cost nothing: strips of one iteration"
 	ReasonAllStrips = "clipped: strips of one iteration"
 	ReasonOneStrip  = "clipped: one strip, no parallelism"
-	ReasonStall     = "strips enough that a neighbour's round trip is covered"
+	ReasonStall     = "more strips than the minimum: slack for a late neighbour, at next to no cost"
+	ReasonTurns     = "best in simulated turns of competing processes"
+	ReasonLongest   = "clipped: the longest strip that the receiver can buffer"
 )
 
 // FixedGrain is equation (3): the block size whose strip takes t_grain, rounded and clipped to 1..m. The paper uses
@@ -109,44 +111,32 @@ func ratioRoot(a, b float64) float64 {
 // Choose returns the block size for which (9) predicts the smallest time, for one pipelined loop of m iterations over
 // the given number of ranks: the integer on either side of (10) that is better, clipped to 1..m.
 func Choose(c Costs, m, ranks int) Choice {
-	return choose(m, ranks, 1, Optimum(c, m, ranks), Sequential(c, m, max(1, ranks)), func(blocks float64) float64 {
-		return Total(c, m, ranks, blocks)
-	})
-}
-
-// choose rounds ideal to the better integer in atLeast..m. time must be convex in the number of blocks.
-func choose(m, ranks, atLeast int, ideal, serial float64, time func(float64) float64) Choice {
+	time := func(blocks int) float64 { return Total(c, m, ranks, float64(blocks)) }
+	ideal, serial := Optimum(c, m, ranks), Sequential(c, m, max(1, ranks))
 	switch {
 	case m < 1:
 		return Choice{Reason: ReasonEmpty}
 	case ranks <= 1:
 		return Choice{BlockSize: m, Blocks: 1, Ideal: 1, Time: time(1), Serial: serial, Reason: ReasonOneRank}
 	}
-	atLeast = min(max(1, atLeast), m)
 	blocks, reason := 0, ReasonMinimum
 	switch {
 	case math.IsInf(ideal, 1):
 		blocks, reason = m, ReasonFree
 	case ideal >= float64(m):
 		blocks, reason = m, ReasonAllStrips
-	case ideal < float64(atLeast):
-		// The minimum lies left of the interval; a convex function is smallest at its left end.
-		blocks, reason = atLeast, ReasonOneStrip
-		if atLeast > 1 {
-			reason = ReasonStall
-		}
 	default:
-		blocks = int(ideal)
-		if next := blocks + 1; next <= m && time(float64(next)) < time(float64(blocks)) {
+		blocks = max(1, int(ideal))
+		if next := blocks + 1; next <= m && time(next) < time(blocks) { // (9) is convex
 			blocks = next
 		}
 		if blocks == 1 {
 			reason = ReasonOneStrip
 		}
 	}
-	size := (m + blocks - 1) / blocks
-	blocks = (m + size - 1) / size // fewer than asked for at times; harmless, the time is flat
-	return Choice{BlockSize: size, Blocks: blocks, Ideal: ideal, Time: time(float64(blocks)), Serial: serial, Reason: reason}
+	size := ceilDiv(m, blocks)
+	blocks = ceilDiv(m, size) // fewer than asked for at times; harmless, the time is flat
+	return Choice{BlockSize: size, Blocks: blocks, Ideal: ideal, Time: time(blocks), Serial: serial, Reason: reason}
 }
 
 // BarrierTotal is equation (11): the time in s of m iterations of an outer loop, each of which ends in a barrier and
