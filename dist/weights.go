@@ -1,9 +1,13 @@
 package dist
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"sort"
+	"strconv"
 )
 
 // Weights is the cost of every iteration of a span in work units, held as prefix sums so that the units of any range
@@ -14,7 +18,7 @@ type Weights struct {
 }
 
 // NewWeights returns the weights of the iterations of span, units[k] for iteration span.Lo+k, each finite and > 0.
-// Nil units give uniform weights.
+// Their sum must be finite too. Nil units give uniform weights.
 func NewWeights(span Range, units []float64) (Weights, error) {
 	if units == nil {
 		return Weights{}, nil
@@ -28,6 +32,14 @@ func NewWeights(span Range, units []float64) (Weights, error) {
 			return Weights{}, fmt.Errorf("dist: weight of iteration %d is %v, want a finite number > 0", span.Lo+k, u)
 		}
 		w.prefix[k+1] = w.prefix[k] + u
+	}
+	return w.summable()
+}
+
+// summable returns w, or an error if its sum is infinite.
+func (w Weights) summable() (Weights, error) {
+	if math.IsInf(w.prefix[w.Len()], 0) {
+		return Weights{}, errors.New("dist: the weights add up to more than a float64 holds")
 	}
 	return w, nil
 }
@@ -83,3 +95,106 @@ func (w Weights) Tail(r Range, units float64) int {
 
 // Len returns the number of iterations that have a weight of their own, 0 for uniform weights.
 func (w Weights) Len() int { return max(0, len(w.prefix)-1) }
+
+// MarshalJSON writes null for uniform weights, else the first iteration of the span and the work units of one iteration
+// after the other, where a pair stands for several of the same weight:
+//
+//	{"lo":5,"units":[0.5,[200,1.5],2]}
+//
+// Weights that are read from it have the same prefix sums, bit for bit. Each weight has the fewest digits that allow this.
+func (w Weights) MarshalJSON() ([]byte, error) {
+	if w.Uniform() {
+		return []byte("null"), nil
+	}
+	b := fmt.Appendf(nil, `{"lo":%d,"units":[`, w.lo)
+	for k, n := 0, 0; k < w.Len(); k += n {
+		u := w.step(k)
+		for n = 1; k+n < w.Len() && w.prefix[k+n]+u == w.prefix[k+n+1]; n++ {
+		}
+		if k > 0 {
+			b = append(b, ',')
+		}
+		number := strconv.AppendFloat(nil, u, 'g', -1, 64)
+		if n > 1 {
+			number = fmt.Appendf(nil, "[%d,%s]", n, number)
+		}
+		b = append(b, number...)
+	}
+	return append(b, "]}"...), nil
+}
+
+// step returns the number with the fewest digits that leads from prefix[k] to prefix[k+1]. Their difference, rounded, does
+// so whenever any number does; but a weight that is lost in the sum must not become 0.
+func (w Weights) step(k int) float64 {
+	from, to := w.prefix[k], w.prefix[k+1]
+	exact := max(to-from, math.SmallestNonzeroFloat64)
+	shortest := exact
+	const most = 17 // digits that tell all float64 apart
+	sort.Search(most, func(digits int) bool {
+		u, err := strconv.ParseFloat(strconv.FormatFloat(exact, 'g', digits+1, 64), 64)
+		if err != nil || !(u > 0) || from+u != to {
+			return false
+		}
+		shortest = u
+		return true
+	})
+	return shortest
+}
+
+// maxRead bounds the iterations that JSON weights may have in runs: a few bytes of a damaged file must not fill the memory.
+const maxRead = 1 << 26
+
+// UnmarshalJSON reads what MarshalJSON writes, with up to 2^26 iterations in runs of the same weight.
+func (w *Weights) UnmarshalJSON(data []byte) error {
+	var form *struct {
+		Lo    int   `json:"lo"`
+		Units []run `json:"units"`
+	}
+	if err := json.Unmarshal(data, &form); err != nil {
+		return err
+	}
+	if form == nil {
+		*w = Weights{}
+		return nil
+	}
+	total := 0
+	for _, r := range form.Units {
+		if r.iterations > maxRead-total {
+			return fmt.Errorf("dist: weights of more than %d iterations", maxRead)
+		}
+		total += r.iterations
+	}
+	read := Weights{lo: form.Lo, prefix: make([]float64, 1, total+1)}
+	for _, r := range form.Units {
+		for range r.iterations {
+			read.prefix = append(read.prefix, read.prefix[len(read.prefix)-1]+r.units)
+		}
+	}
+	read, err := read.summable()
+	if err == nil {
+		*w = read
+	}
+	return err
+}
+
+// run is a number of iterations of the same weight.
+type run struct {
+	iterations int
+	units      float64 // work units of each
+}
+
+// UnmarshalJSON reads a number, or a pair of a count and a number.
+func (r *run) UnmarshalJSON(data []byte) error {
+	r.iterations = 1
+	err := json.Unmarshal(data, &r.units)
+	if bytes.HasPrefix(data, []byte("[")) {
+		var pair []json.RawMessage
+		if err = json.Unmarshal(data, &pair); err == nil && len(pair) == 2 {
+			err = errors.Join(json.Unmarshal(pair[0], &r.iterations), json.Unmarshal(pair[1], &r.units))
+		}
+	}
+	if err != nil || r.iterations < 1 || !(r.units > 0) {
+		return fmt.Errorf("dist: %s is not a weight > 0, or [count, weight] for that many iterations", data)
+	}
+	return nil
+}

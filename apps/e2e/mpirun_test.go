@@ -83,7 +83,7 @@ func TestMPIWritesTheSameFile(t *testing.T) {
 	under(t, 5, "sor", append(flags, many, "--balance", "random", "--period", "1us", "--record", filepath.Join(dir, "run.jsonl"),
 		"--report", filepath.Join(dir, "run.json"))...).line(t)
 	assert.True(t, content(t, one) == content(t, many))
-	assert.True(t, strings.HasPrefix(content(t, filepath.Join(dir, "run.jsonl")), `{"schema":"shiftwork","version":1}`+"\n"))
+	assert.True(t, strings.HasPrefix(content(t, filepath.Join(dir, "run.jsonl")), `{"schema":"shiftwork","version":2}`+"\n"))
 	assert.Contains(t, content(t, filepath.Join(dir, "run.json")), `"transport": "mpi"`)
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ func TestRecord(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "run.jsonl")
 		l := alone(t, program[0], append(program[1:], "--ranks", "3", "--balance", "random", "--period", "1us", "--record", path)...).line(t)
 		lines := strings.Split(strings.TrimSuffix(content(t, path), "\n"), "\n")
-		assert.JSONEq(t, `{"schema":"shiftwork","version":1}`, lines[0])
+		assert.JSONEq(t, `{"schema":"shiftwork","version":2}`, lines[0])
 		decisions, last := 0, 0.0
 		for i, line := range lines[1:] {
 			var e hooks.Event

@@ -13,19 +13,20 @@ import (
 const module = "shiftwork"
 
 // order is the house from top to bottom; a package belongs to the entry that its path starts with.
-var order = []string{"filter", "dist", "pipeline", "lb", "comm", "hooks", "loops", "spmd", "apps", "scripts"}
+var order = []string{"filter", "dist", "pipeline", "placement", "lb", "comm", "hooks", "loops", "spmd", "apps", "scripts"}
 
 // mayUse restricts what the order would allow, by entry: the entries that its packages may import besides themselves.
 var mayUse = map[string][]string{
-	"filter":   {},
-	"dist":     {},
-	"pipeline": {},
-	"lb":       {"filter", "dist", "pipeline"},
-	"comm":     {},
+	"filter":    {},
+	"dist":      {},
+	"pipeline":  {},
+	"placement": {},
+	"lb":        {"filter", "dist", "pipeline"},
+	"comm":      {},
 }
 
 // pure are the entries whose code (not tests) must give the same output for the same input, always.
-var pure = []string{"filter", "dist", "pipeline", "lb"}
+var pure = []string{"filter", "dist", "pipeline", "placement", "lb"}
 
 // impure are packages of the standard library that would let something else than the input decide, with what is below
 // them.
