@@ -1,0 +1,262 @@
+package cluster
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ErrRefused is in the errors that say that the input, or the machine, cannot give the cluster that was asked for.
+// Nothing was started, and nothing is left behind.
+var ErrRefused = errors.New("refused")
+
+// refusal is an ErrRefused whose text is the reason alone, on one line.
+type refusal struct{ reason string }
+
+func (r *refusal) Error() string        { return r.reason }
+func (r *refusal) Is(target error) bool { return target == ErrRefused }
+
+func refuse(format string, args ...any) error {
+	return &refusal{strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " ")}
+}
+
+// DefaultPeriod is the quota period of a Config that names none: a tenth of the kernel's default, so that sweeps of 100
+// ms last ten of them.
+const DefaultPeriod = 10 * time.Millisecond
+
+const (
+	minPeriod, maxPeriod = time.Millisecond, time.Second // the kernel's limits
+	minQuota             = time.Millisecond
+	minSlice, maxSlice   = 100 * time.Microsecond, 100 * time.Millisecond
+	maxWorkstations      = 1000
+	minBandwidth         = 1e4 // bit/s; a start of Open MPI would take minutes below
+)
+
+// Config says what the workstations are like.
+type Config struct {
+	// CPU is the share of one CPU of each workstation, above 0 to 1: a workstation is a machine with one processor.
+	// Together they must fit in the machine's CPUs.
+	CPU []float64
+	// Period is the quota's period, from 1 ms to 1 s; 0 is DefaultPeriod. CPU x Period must not be below 1 ms.
+	Period time.Duration
+	// Slice is the base slice that the scheduler grants to every process of the cluster (Linux 6.12 on), from 0.1 ms to
+	// 100 ms; 0 is the kernel's default.
+	Slice time.Duration
+	// Pin binds each workstation to one CPU, so that application and load take turns as on one processor, and do not
+	// run at the same time at the cost of a longer wait for the next period.
+	Pin bool
+	// Master adds a place without quota for rank 0, which then belongs to no workstation.
+	Master bool
+	// Network gives each workstation a network namespace of its own.
+	Network bool
+	// Bandwidth, in bit/s, limits each direction of each workstation's link; 0 is no limit. It needs Network.
+	Bandwidth float64
+}
+
+func (c Config) period() time.Duration { return cmp.Or(c.Period, DefaultPeriod) }
+
+// Ranks is how many ranks run on the cluster.
+func (c Config) Ranks() int {
+	if c.Master {
+		return len(c.CPU) + 1
+	}
+	return len(c.CPU)
+}
+
+// Validate says what a machine with so many CPUs cannot do; the error is an ErrRefused and names the first fault.
+func (c Config) Validate(cpus int) error {
+	if len(c.CPU) < 1 || len(c.CPU) > maxWorkstations {
+		return refuse("%d workstations: 1 to %d are accepted", len(c.CPU), maxWorkstations)
+	}
+	period := c.period()
+	if period < minPeriod || period > maxPeriod {
+		return refuse("quota period %v: %v to %v are accepted", period, minPeriod, maxPeriod)
+	}
+	sum := 0.0
+	for k, share := range c.CPU {
+		if !(share > 0 && share <= 1) {
+			return refuse("workstation %d has %g CPUs: a share above 0 up to 1 is accepted", k, share)
+		}
+		if quota(share, period) < minQuota {
+			return refuse("workstation %d: %.4g CPUs in a period of %v are less than %v, the least quota: "+
+				"a longer period or a larger share is needed", k, share, period, minQuota)
+		}
+		sum += share
+	}
+	if sum > float64(cpus)+1e-9 {
+		return refuse("the workstations need %.4g CPUs together, and this machine has %d", sum, cpus)
+	}
+	if c.Pin {
+		if _, ok := pack(c.CPU, cpus); !ok {
+			return refuse("workstations of %v CPUs do not fit on %d CPUs without dividing one of them: "+
+				"use smaller shares or do not pin", c.CPU, cpus)
+		}
+	}
+	switch {
+	case c.Slice != 0 && (c.Slice < minSlice || c.Slice > maxSlice):
+		return refuse("slice %v: %v to %v are accepted, or 0 for the kernel's default", c.Slice, minSlice, maxSlice)
+	case c.Bandwidth != 0 && !c.Network:
+		return refuse("a bandwidth needs a network")
+	case c.Bandwidth != 0 && !(c.Bandwidth >= minBandwidth && c.Bandwidth <= 1e12):
+		return refuse("bandwidth %g bit/s: %g to 1e12 are accepted", c.Bandwidth, float64(minBandwidth))
+	}
+	return nil
+}
+
+// quota is the CPU time that a share is in each period, in whole microseconds as the kernel wants it.
+func quota(share float64, period time.Duration) time.Duration {
+	return time.Duration(math.Round(share*float64(period.Microseconds()))) * time.Microsecond
+}
+
+// pack gives each workstation a CPU, none of which is promised more than once: largest share first, on the CPU with the
+// most left. It can miss a packing that exists, which no sensible set of speeds meets.
+func pack(shares []float64, cpus int) (cpu []int, ok bool) {
+	order := make([]int, len(shares))
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(shares[b], shares[a]) })
+	left, cpu := make([]float64, cpus), make([]int, len(shares))
+	for i := range left {
+		left[i] = 1 + 1e-9
+	}
+	for _, k := range order {
+		best := 0
+		for i := range left {
+			if left[i] > left[best] {
+				best = i
+			}
+		}
+		if left[best] < shares[k] {
+			return nil, false
+		}
+		left[best] -= shares[k]
+		cpu[k] = best
+	}
+	return cpu, true
+}
+
+// Load is a program that competes on one workstation. Times count from the start of mpirun.
+type Load struct {
+	Workstation int
+	From        time.Duration
+	To          time.Duration // 0 is the end of the run
+	On, Off     time.Duration // busy and idle by turns, busy first; Off 0 is busy all the time
+}
+
+// minTurn keeps loads from looking at the clock more than they compute.
+const minTurn = time.Millisecond
+
+// ParseLoad parses a script such as "ws=0 from=2s to=end on=2s off=2s". Only ws must be there; from is 0 and to is end
+// if not given, and on and off go together. Times are durations, or a plain 0.
+func ParseLoad(script string) (Load, error) {
+	l := Load{Workstation: -1}
+	seen := map[string]bool{}
+	for _, field := range strings.Fields(script) {
+		key, value, ok := strings.Cut(field, "=")
+		if !ok {
+			return Load{}, refuse("load %q: %q is not key=value", script, field)
+		}
+		if seen[key] {
+			return Load{}, refuse("load %q: %s is there twice", script, key)
+		}
+		seen[key] = true
+		var err error
+		switch key {
+		case "ws":
+			l.Workstation, err = strconv.Atoi(value)
+			if err != nil || l.Workstation < 0 {
+				return Load{}, refuse("load %q: ws=%s is not a workstation: a number from 0 on is accepted", script, value)
+			}
+		case "from":
+			l.From, err = time.ParseDuration(value)
+		case "to":
+			if value != "end" {
+				l.To, err = time.ParseDuration(value)
+				if err == nil && l.To <= 0 {
+					return Load{}, refuse("load %q: to=%s is not after the start: a duration above 0 or end is accepted",
+						script, value)
+				}
+			}
+		case "on":
+			l.On, err = time.ParseDuration(value)
+		case "off":
+			l.Off, err = time.ParseDuration(value)
+		default:
+			return Load{}, refuse("load %q: unknown key %s: ws, from, to, on and off are accepted", script, key)
+		}
+		if err != nil {
+			return Load{}, refuse("load %q: %s=%s is not a duration such as 2s or 500ms", script, key, value)
+		}
+	}
+	switch {
+	case !seen["ws"]:
+		return Load{}, refuse("load %q: ws, the number of the workstation, is missing", script)
+	case seen["on"] != seen["off"]:
+		return Load{}, refuse("load %q: on and off go together; without them the load is busy all the time", script)
+	case seen["on"] && l.On < minTurn:
+		return Load{}, refuse("load %q: on=%v: %v or more is accepted", script, l.On, minTurn)
+	}
+	if err := l.check(math.MaxInt); err != nil {
+		return Load{}, refuse("load %q: %v", script, err)
+	}
+	return l, nil
+}
+
+// check says what is wrong with a load among so many workstations.
+func (l Load) check(workstations int) error {
+	switch {
+	case l.Workstation < 0 || l.Workstation >= workstations:
+		return refuse("there is no workstation %d: 0 to %d are accepted", l.Workstation, workstations-1)
+	case l.From < 0:
+		return refuse("from %v is before the start: 0 or more is accepted", l.From)
+	case l.To < 0 || l.To != 0 && l.To <= l.From:
+		return refuse("to %v is not after from %v", l.To, l.From)
+	case l.On < 0 || l.On == 0 && l.Off != 0 || l.On != 0 && l.On < minTurn:
+		return refuse("on %v: %v or more is accepted", l.On, minTurn)
+	case l.Off < 0 || l.Off != 0 && l.Off < minTurn:
+		return refuse("off %v: 0 or %v or more is accepted", l.Off, minTurn)
+	}
+	return nil
+}
+
+// Busy says whether the load wants the CPU at a time, and when that changes next; the change is 0 when it never does.
+func (l Load) Busy(at time.Duration) (busy bool, change time.Duration) {
+	switch {
+	case at < l.From:
+		return false, l.From
+	case l.To != 0 && at >= l.To:
+		return false, 0
+	case l.Off == 0:
+		return true, l.To
+	}
+	cycle := l.On + l.Off
+	start := at - (at-l.From)%cycle
+	change = start + l.On
+	busy = at < change
+	if !busy {
+		change = start + cycle
+	}
+	if l.To != 0 {
+		change = min(change, l.To)
+	}
+	return busy, change
+}
+
+// String is the script that ParseLoad reads.
+func (l Load) String() string {
+	to := "end"
+	if l.To != 0 {
+		to = l.To.String()
+	}
+	s := fmt.Sprintf("ws=%d from=%v to=%s", l.Workstation, l.From, to)
+	if l.Off != 0 {
+		s += fmt.Sprintf(" on=%v off=%v", l.On, l.Off)
+	}
+	return s
+}
