@@ -233,7 +233,7 @@ func TestDirectConservesAndNeedsFewTransfers(t *testing.T) {
 }
 
 func TestDirectFloats(t *testing.T) {
-	assert.Equal(t, []Transfer{{From: 0, To: 2, Units: 3}, {From: 0, To: 1, Units: 1.5}},
+	assert.Equal(t, []Transfer{{From: 0, To: 1, Units: 1.5}, {From: 0, To: 2, Units: 3}},
 		Direct([]float64{6, 1, 0}, []float64{1.5, 2.5, 3}))
 	assert.Empty(t, Direct([]float64{1, 1}, []float64{1 + 1e-15, 1 - 1e-15}), "rounding is no surplus")
 	assert.Equal(t, []Transfer{{From: 0, To: 1, Units: 1}}, Direct([]float64{3, 0}, []float64{2, 5}), "sums differ: the smaller side")

@@ -11,7 +11,8 @@ import (
 // minimum, and apart from that each part is its exact quota rounded down or up, up for the largest remainders, ties to
 // the lowest index. Nil minimum means 0 each. A part whose quota lies below its minimum gets the minimum and the rest
 // is divided among the others. If the minima do not fit into total they are served in index order until it is used up.
-// Shares that are negative, NaN or infinite count as 0; if all are 0 the parts are equal. O(P log P).
+// Shares that are negative, NaN or infinite count as 0; if all are 0 the parts are equal. O(P), or O(P log P) where a
+// minimum binds.
 func LargestRemainder(total int, shares []float64, minimum []int) []int {
 	var d Divider
 	return d.Divide(make([]int, len(shares)), total, shares, minimum)
@@ -86,11 +87,16 @@ func (d *Divider) Divide(parts []int, total int, shares []float64, minimum []int
 	if given == rest {
 		return parts
 	}
-	slices.SortFunc(free, ranked.before)
-	for k := 0; given < rest; k++ {
-		parts[free[k%len(free)].index]++
-		given++
+	if given < rest {
+		up := min(rest-given, len(free))
+		first(free, up)
+		for k := 0; given < rest; k++ {
+			parts[free[k%up].index]++
+			given++
+		}
+		return parts
 	}
+	slices.SortFunc(free, ranked.before)
 	// Rounding can have lifted a quota over the next integer; take back where the remainder is smallest.
 	for k := len(free) - 1; given > rest; k-- {
 		if k < 0 {
@@ -110,18 +116,21 @@ func (d *Divider) fixMinima(parts []int, total int, sum float64, floor func(int)
 	binds := false
 	for k := range d.free {
 		i := d.free[k].index
-		least := float64(floor(i))
-		binds = binds || d.share[i]/sum*float64(total) < least
-		d.free[k].key = math.Inf(1) // a share of 0 comes first
-		if d.share[i] > 0 {
-			d.free[k].key = least / d.share[i]
-		} else if least == 0 {
-			d.free[k].key = 0
-		}
+		binds = binds || d.share[i]/sum*float64(total) < float64(floor(i))
 	}
 	rest, free = total, d.free
 	if !binds {
 		return rest, sum, free
+	}
+	for k := range free {
+		i := free[k].index
+		least := float64(floor(i))
+		free[k].key = math.Inf(1) // a share of 0 comes first
+		if d.share[i] > 0 {
+			free[k].key = least / d.share[i]
+		} else if least == 0 {
+			free[k].key = 0
+		}
 	}
 	// Those that bind are the largest in minimum/share. Fixing one lowers what a share of the others is worth, so one
 	// pass in falling order finds all of them.
@@ -157,6 +166,45 @@ func (a ranked) before(b ranked) int {
 		return 1
 	}
 	return a.index - b.index
+}
+
+// first brings the k elements that come first, by before, to the front, in no order (Hoare's selection, with the median of
+// three as pivot). O(P).
+func first(s []ranked, k int) {
+	for lo, hi := 0, len(s); k > lo && k < hi; {
+		a, b, c := s[lo], s[lo+(hi-lo)/2], s[hi-1]
+		if a.before(b) > 0 {
+			a, b = b, a
+		}
+		if b.before(c) > 0 {
+			b = c
+		}
+		if a.before(b) > 0 {
+			b = a
+		}
+		i, j := lo, hi-1
+		for i <= j {
+			for s[i].before(b) < 0 {
+				i++
+			}
+			for b.before(s[j]) < 0 {
+				j--
+			}
+			if i <= j {
+				s[i], s[j] = s[j], s[i]
+				i++
+				j--
+			}
+		}
+		switch { // [lo, j] come before the pivot, [i, hi) after it; what is between equals it
+		case k <= j+1:
+			hi = j + 1
+		case k >= i:
+			lo = i
+		default:
+			return
+		}
+	}
 }
 
 func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }

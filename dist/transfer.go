@@ -1,9 +1,7 @@
 package dist
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 )
 
 // Transfer is work moved from one rank to another. Iterations > 0 is the exact count. Iterations == 0 with Units > 0
@@ -46,54 +44,42 @@ func mustMatch(from, to Block) {
 	}
 }
 
-// Direct returns transfers between any two ranks that turn have into want: the largest surplus goes to the largest
-// deficit until one side is used up, then the next, so at most P-1 transfers. Integers give Iterations and Units, exact
-// if the sums agree; floats give Units only, and differences below 1e-12 of the sum count as zero. If the sums differ,
-// only the smaller of all surplus and all deficit moves. Ties go to the lowest rank. O(P log P).
-func Direct[N int | float64](have, want []N) []Transfer {
+// Direct returns transfers between any two ranks that turn have into want: see AppendDirect.
+func Direct[N int | float64](have, want []N) []Transfer { return AppendDirect(nil, have, want) }
+
+// AppendDirect appends to dst the transfers between any two ranks that turn have into want: surpluses meet deficits in the
+// order of the ranks, so there are at most P-1, no rank gives and takes, and partners are as near as may be. Integers give
+// Iterations and Units, exact if the sums agree; floats give Units only, and differences below 1e-12 of the sum count as
+// zero. If the sums differ, only the smaller of all surplus and all deficit moves. O(P).
+func AppendDirect[N int | float64](dst []Transfer, have, want []N) []Transfer {
 	if len(have) != len(want) {
 		panic(fmt.Sprintf("dist: %d ranks have work, %d shall have", len(have), len(want)))
-	}
-	type excess struct {
-		rank   int
-		amount N
 	}
 	var sum N
 	for _, h := range have {
 		sum += h
 	}
 	tiny := N(float64(sum) * 1e-12) // 0 for integers of any real size
-	var surplus, deficit []excess
-	for r := range have {
-		switch d := have[r] - want[r]; {
-		case d > tiny:
-			surplus = append(surplus, excess{r, d})
-		case -d > tiny:
-			deficit = append(deficit, excess{r, -d})
-		}
-	}
-	order := func(a, b excess) int { return cmp.Or(cmp.Compare(b.amount, a.amount), cmp.Compare(a.rank, b.rank)) }
-	slices.SortFunc(surplus, order)
-	slices.SortFunc(deficit, order)
-
-	var out []Transfer
 	_, isInt := any(sum).(int)
-	for s, d := 0, 0; s < len(surplus) && d < len(deficit); {
-		n := min(surplus[s].amount, deficit[d].amount)
-		t := Transfer{From: surplus[s].rank, To: deficit[d].rank, Units: float64(n)}
+	from, to := 0, 0       // the next ranks that may give and take
+	var surplus, deficit N // what is left of theirs
+	for {
+		for ; surplus <= tiny && from < len(have); from++ {
+			surplus = have[from] - want[from]
+		}
+		for ; deficit <= tiny && to < len(have); to++ {
+			deficit = want[to] - have[to]
+		}
+		if surplus <= tiny || deficit <= tiny {
+			return dst
+		}
+		n := min(surplus, deficit)
+		t := Transfer{From: from - 1, To: to - 1, Units: float64(n)}
 		if isInt {
 			t.Iterations = int(n)
 		}
-		out = append(out, t)
-		surplus[s].amount -= n
-		deficit[d].amount -= n
-		if surplus[s].amount <= tiny {
-			s++
-		}
-		// Both sides may be used up at once; a deficit that is left at zero must not start a transfer of nothing.
-		if deficit[d].amount <= tiny {
-			d++
-		}
+		dst = append(dst, t)
+		surplus -= n
+		deficit -= n
 	}
-	return out
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -78,7 +79,9 @@ func TestTable1TieIsAnIncrease(t *testing.T) {
 
 func TestFirstSampleIsTakenAndTheStateIsU1(t *testing.T) {
 	for name, next := range map[string][2]float64{"rise": {2, 1.2}, "fall": {0.5, 0.9}} {
-		f := Spec{}.New()
+		spec, err := Parse("state")
+		require.NoError(t, err)
+		f := spec.New()
 		assert.Equal(t, 1.0, f.Next(1), name)
 		assert.InDelta(t, next[1], f.Next(next[0]), 1e-12, name) // h = 0.8 in U1, whichever way
 	}
@@ -104,12 +107,12 @@ func TestRawAndTheEndsOfFixed(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	for _, ok := range []string{"auto", "state", "fixed:0.5", "fixed:0", "fixed:1", "raw", "step"} {
+	for _, ok := range []string{"auto", "levels", "state", "fixed:0.5", "fixed:0", "fixed:1", "raw", "step", "median:3+state", "state:start A;A increase 0 A;A decrease 1 A"} {
 		s, err := Parse(ok)
 		require.NoError(t, err, ok)
 		assert.Equal(t, ok, s.String())
 	}
-	for _, bad := range []string{"fixed", "fixed:", "fixed:1.1", "fixed:-0.1", "fixed:NaN", "State", "kalman", " raw"} {
+	for _, bad := range []string{"fixed", "fixed:", "fixed:1.1", "fixed:-0.1", "fixed:NaN", "State", "kalman", " raw", "median:2", "median:33", "raw+", "raw+auto", "raw:1", "state:start A"} {
 		_, err := Parse(bad)
 		require.Error(t, err, bad)
 		assert.Contains(t, err.Error(), Accepted)
@@ -122,9 +125,11 @@ func TestParse(t *testing.T) {
 
 func TestParseTable(t *testing.T) {
 	text := "start A # comment\n\nA increase 0.5 A\nA decrease 0.25 A\n"
-	table, err := ParseTable(text)
+	_, err := ParseTable(text)
 	require.NoError(t, err)
-	f := Custom(table).New()
+	spec, err := Parse("state:" + strings.ReplaceAll(text, "\n", ";"))
+	require.NoError(t, err)
+	f := spec.New()
 	f.Next(4)
 	assert.Equal(t, 6.0, f.Next(8))
 	assert.Equal(t, 3.0, f.Next(2))
@@ -145,7 +150,7 @@ func TestParseTable(t *testing.T) {
 
 func specs(t require.TestingT) []Spec {
 	var out []Spec
-	for _, s := range []string{"state", "fixed:0.3", "raw", "step"} {
+	for _, s := range []string{"state", "fixed:0.3", "raw", "step", "levels", "median:5", "median:3+state"} {
 		spec, err := Parse(s)
 		require.NoError(t, err)
 		out = append(out, spec)
@@ -273,5 +278,5 @@ func ExampleParse() {
 	// 8
 	// 6
 	// 5
-	// filter: unknown filter "median"; accepted: auto, state, fixed:H with 0 <= H <= 1, step, raw
+	// filter: "median": median of "" samples; accepted: auto, levels, state, state:TABLE, fixed:H with 0 <= H <= 1, median:N with N = 3, 5, ... 31, step, raw, or A+B: A, then B
 }

@@ -106,6 +106,7 @@ func TestBadUsageIsOneLineThatNamesFlagValueAndWhatIsAccepted(t *testing.T) {
 		{[]string{"--threshold", "NaN"}, []string{"--threshold", `"NaN"`}},
 		{[]string{"--filter", "fixed:1.1"}, []string{"--filter", `"fixed:1.1"`, "fixed:H with 0 <= H <= 1"}},
 		{[]string{"--filter", "fixed:-0.1"}, []string{"--filter", `"fixed:-0.1"`, "fixed:H"}},
+		{[]string{"--filter", "state:@/no/such/table"}, []string{"--filter", "/no/such/table", "no such file"}},
 		{[]string{"--filter="}, []string{"--filter", `""`, "fixed:H"}},
 		{[]string{"--filter", "fixed"}, []string{"--filter", `"fixed"`}},
 		{[]string{"--filter", "raw:1"}, []string{"--filter", `"raw:1"`}},

@@ -24,5 +24,5 @@
 // # What it does not do
 //
 // It does not turn flags into the configuration of the balancer: it knows only how filters are written (package
-// filter). It does not open files.
+// filter). It opens no file but a filter's table.
 package cli

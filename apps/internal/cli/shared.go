@@ -13,7 +13,7 @@ type Shared struct {
 	Block       AutoInt  `default:"auto" placeholder:"COUNT" help:"Block size of strips, in iterations of the strip mined loop; auto or a count from 1 on (default ${default})."`
 	Period      AutoTime `default:"auto" placeholder:"DURATION" help:"Target period between interactions; auto or a duration such as 500ms (default ${default})."`
 	Threshold   AutoPart `default:"auto" placeholder:"FRACTION" help:"Imbalance from which on work moves; auto or a fraction from 0 to below 1 (default ${default})."`
-	Filter      Filter   `default:"auto" placeholder:"FILTER" help:"Rate filter: auto, state (state machine), fixed:H (history counts H, from 0 to 1, a new rate the rest), step (change points), raw (default ${default})."`
+	Filter      Filter   `default:"auto" placeholder:"FILTER" help:"Rate filter: auto, levels (remembers levels), state (state machine; state:@FILE with a table of your own), fixed:H (history counts H, from 0 to 1, a new rate the rest), median:N (of N samples), step (change points), raw, or A+B: A, then B (default ${default})."`
 	CostBenefit string   `default:"on" enum:"on,off" placeholder:"on|off" help:"Move work only where that pays (default ${default})."`
 	Interaction string   `default:"pipelined" enum:"pipelined,synchronous" placeholder:"HOW" help:"pipelined: obey the instruction computed from the previous status; synchronous: wait for the newest (default ${default})."`
 	Movement    string   `default:"auto" enum:"auto,adjacent,direct" placeholder:"HOW" help:"adjacent: shift between neighbouring ranks; direct: transfer between any two, DOALL only; auto: as the loop allows (default ${default})."`

@@ -3,7 +3,9 @@ package cli
 import (
 	"fmt"
 	"math"
+	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"shiftwork/filter"
@@ -106,12 +108,42 @@ func orAuto(isAuto bool, value any) string {
 // Filter is a rate filter in the notation of filter.Parse.
 type Filter struct{ filter.Spec }
 
-// UnmarshalText parses the name of a filter, with its history fraction where it has one.
+// UnmarshalText parses the notation of a filter. state:@FILE is a state machine with the table in a file: the text is read
+// here, because the configuration that all ranks must agree on is the table and not the file's name.
 func (f *Filter) UnmarshalText(text []byte) error {
-	spec, err := filter.Parse(string(text))
-	if err != nil || len(text) == 0 {
-		return refused(text, filter.Accepted+", such as fixed:0.5")
+	accepted := filter.Accepted + ", such as fixed:0.5 or median:3+state; state:@FILE reads the table from a file"
+	notation, file := string(text), ""
+	if before, rest, ok := strings.Cut(notation, "state:@"); ok {
+		var after string
+		file, after, _ = strings.Cut(rest, "+")
+		table, err := os.ReadFile(file)
+		if err != nil {
+			return fmt.Errorf("%q: %w", text, err)
+		}
+		notation = before + "state:" + tableLine(table)
+		if after != "" {
+			notation += "+" + after
+		}
+	}
+	spec, err := filter.Parse(notation)
+	switch {
+	case err != nil && file != "":
+		return fmt.Errorf("file %s: %w", file, err)
+	case err != nil || len(text) == 0:
+		return refused(text, accepted)
 	}
 	f.Spec = spec
 	return nil
+}
+
+// tableLine is a table without comments and empty lines, its lines separated by semicolons.
+func tableLine(table []byte) string {
+	var lines []string
+	for _, line := range strings.Split(string(table), "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, ";")
 }
