@@ -1,6 +1,6 @@
 # make run    sets up, builds and shows work shifting away from a disturbed rank and back
 # make test   sets up, lints and runs every test
-# make build  the programs ./sor, ./mm and ./load (sets up as well)
+# make build  the programs ./sor, ./mm, ./load and ./shiftwork (sets up as well)
 # make lint   gofmt, go vet, staticcheck
 # make setup  checks for Open MPI, and installs it on Debian and Ubuntu
 # make clean  removes what was built
@@ -14,13 +14,13 @@ SHELL := /bin/bash
 MPI := . scripts/env.sh &&
 
 # Packages with tests that start mpirun. They run one after the other: their ranks share the cores.
-MPI_PACKAGES := ./comm/mpi/... ./spmd/... ./apps/... ./internal/...
+MPI_PACKAGES := ./comm/mpi/... ./spmd/... ./apps/... ./internal/... ./scripts/lab/...
 
 setup:
 	@scripts/setup.sh
 
 build: setup
-	$(MPI) CGO_ENABLED=1 go build -o ./ ./apps/sor ./apps/mm ./apps/load
+	$(MPI) CGO_ENABLED=1 go build -o ./ ./apps/sor ./apps/mm ./apps/load ./apps/shiftwork
 
 run: build
 	@scripts/run-demo.sh

@@ -23,6 +23,9 @@
 // counts and waiting for a neighbour does not. Every iteration is owned by exactly one rank between any two hooks. A rank
 // sends the data of an iteration before it forgets that it owned it and computes none that it has not received.
 //
+// A program whose iterations differ in cost says so by Loop.Weights, or lets them be learned: it calls Parts and Lap between
+// Begin and End (see Hooks.Parts).
+//
 // # Limits
 //
 // The master is a role of rank 0 and has no thread of its own: rank 0 serves it in its hooks and while it waits for

@@ -301,7 +301,7 @@ func TestARecordedRunIsReadable(t *testing.T) {
 		lines := bufio.NewScanner(&out)
 		lines.Buffer(nil, 1<<20)
 		require.True(t, lines.Scan())
-		require.JSONEq(t, `{"schema":"shiftwork","version":1}`, lines.Text())
+		require.JSONEq(t, `{"schema":"shiftwork","version":2}`, lines.Text())
 		var events []hooks.Event
 		for lines.Scan() {
 			var e hooks.Event

@@ -61,12 +61,22 @@ type Free struct {
 	compute             time.Duration
 	chunks              int
 	moved               movement
-	rate                float64 // work units/s, of the last chunk: sizes the next one
+	rate, slowest       float64 // work units/s, of the last chunk and of the slowest one: size the next one
 	grain               grain
 	total               totals
 	interact            float64
 	clock               masterClock
 }
+
+// longChunk is how many periods a chunk may take before its length is held to be a mistake on weaker evidence.
+const longChunk = 4
+
+const (
+	// slowestFades is how much faster a chunk may be than the slowest one for each chunk since that.
+	slowestFades = 1.01
+	// worthHook is the computing beside which a hook between two chunks, some microseconds, is nothing.
+	worthHook = 500 * time.Microsecond
+)
 
 // Kinds of messages of a free loop: all travel with tagStatus, so that one probe sees whichever comes first.
 const (
@@ -188,8 +198,11 @@ func (f *Free) finishChunk() {
 	f.chunks++
 	if took > 0 {
 		f.rate = units / took.Seconds()
+		if f.slowest *= slowestFades; f.slowest == 0 || f.rate < f.slowest {
+			f.slowest = f.rate
+		}
 		trying := !f.grain.settled
-		f.grain.learn(f.chunk.Len(), f.rate)
+		f.grain.learn(f.chunk.Len(), f.rate, took > longChunk*f.period)
 		if trying && f.grain.settled {
 			f.closeBooks(f.c.Now()) // the rate with short chunks says nothing about the rate from here on
 		}
@@ -223,14 +236,17 @@ func (f *Free) insert(p part) {
 	}
 }
 
-// cut takes the next chunk off the front of the queue: so many iterations as take an eighth of the period at the rate of
-// the last chunk, or as the body wants at once, if that is more.
+// cut takes the next chunk off the front of the queue: so many iterations as take an eighth of the period at the slowest
+// rate, for the next ones may be the heavy ones, or as are worth a hook at the rate of the last chunk, or as the body wants
+// at once, if that is more.
 func (f *Free) cut() part {
 	front := &f.queue[0]
 	n := front.Len()
 	if f.active {
-		regular := f.loop.Weights.Front(front.Range, f.rate*max(f.period/8, 100*time.Microsecond).Seconds())
-		n = min(f.grain.next(regular, f.iterationsLeft()), front.Len())
+		aim := max(f.period/8, 100*time.Microsecond)
+		units := max(f.slowest*aim.Seconds(), f.rate*min(aim, worthHook).Seconds())
+		regular := f.loop.Weights.Front(front.Range, units)
+		n = f.grain.next(regular, f.iterationsLeft(), front.Len())
 	}
 	p := part{Range: dist.Span(front.Lo, front.Lo+n), repetition: front.repetition}
 	front.Lo += n

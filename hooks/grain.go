@@ -10,7 +10,22 @@ type grain struct {
 	best     float64 // work units/s: at a quarter of size, at size; 0 none
 	samples  int
 	settled  bool
+
+	binding       bool    // the next chunk would be shorter but for size
+	doubt         doubt   // where in a comparison with a shorter chunk
+	before, short float64 // work units/s: of the chunk before the shorter one, and of that one
+	agreed        int     // comparisons in a row that found the shorter chunk as fast
+	rest, resting int     // chunks between comparisons, and those left before the next
 }
+
+// doubt says which chunk of a comparison comes next.
+type doubt int
+
+const (
+	doubtNone  doubt = iota
+	doubtShort       // a quarter of the chosen length
+	doubtAfter       // the chosen length, to be compared with that and the one before
+)
 
 const (
 	grainStep    = 4
@@ -19,11 +34,18 @@ const (
 	// grainShare bounds a trial: no chunk takes more than this part of what the rank still has to do, so that a wrong guess
 	// cannot spoil the balance.
 	grainShare = 1.0 / 16
+	// grainRest is the most chunks from one comparison to the next, which costs a body that does like long chunks one
+	// short one: about 1 % of the time at a chunk in 64 of a body that is twice as slow.
+	grainRest = 64
 )
 
-// learn takes in the rate of a chunk of n iterations.
-func (g *grain) learn(n int, rate float64) {
-	if g.settled || n != g.size {
+// learn takes in the rate of a chunk of n iterations, and whether it took so long that it must not be so without need.
+func (g *grain) learn(n int, rate float64, long bool) {
+	if g.settled {
+		g.reconsider(n, rate, long)
+		return
+	}
+	if n != g.size {
 		return
 	}
 	g.best = max(g.best, rate)
@@ -38,6 +60,42 @@ func (g *grain) learn(n int, rate float64) {
 	g.size *= grainStep
 }
 
+// reconsider takes in the rate of a chunk of n iterations once the length is chosen. long says that it took so much time
+// that an error is dear.
+func (g *grain) reconsider(n int, rate float64, long bool) {
+	if !g.binding || n != g.length() {
+		g.doubt = doubtNone // the end is near, or the period asks for longer chunks
+		return
+	}
+	switch g.doubt {
+	case doubtNone:
+		if g.resting--; g.resting <= 0 {
+			g.before, g.doubt = rate, doubtShort
+		}
+	case doubtShort:
+		g.short, g.doubt = rate, doubtAfter
+	case doubtAfter:
+		mean := (g.before + rate) / 2
+		g.before, g.doubt = rate, doubtShort
+		if g.short*grainGain < mean {
+			g.agreed, g.doubt = 0, doubtNone
+			g.rest = min(2*max(1, g.rest), grainRest)
+			g.resting = g.rest
+		} else if g.agreed++; g.agreed == grainSamples || long {
+			g.size /= grainStep
+			g.agreed, g.doubt, g.rest = 0, doubtNone, 0
+		}
+	}
+}
+
+// length is that of the next chunk, where the choice and not the period sets it.
+func (g *grain) length() int {
+	if g.doubt == doubtShort {
+		return max(1, g.size/grainStep)
+	}
+	return g.size
+}
+
 // settle stops trying: the length before the one that is being tried was good enough.
 func (g *grain) settle() {
 	g.settled = true
@@ -45,17 +103,19 @@ func (g *grain) settle() {
 }
 
 // next is the length of the next chunk, in iterations, of a rank that would do `regular` of them between two hooks and
-// has `left` to do, each repetition counted. As the end comes near, no chunk takes more than half of what is left.
-func (g *grain) next(regular, left int) int {
+// has `left` to do, each repetition counted, `front` of them at once at most. As the end comes near, no chunk takes more
+// than half of what is left.
+func (g *grain) next(regular, left, front int) int {
 	if g.size == 0 {
 		g.size = 1
 	}
-	if !g.settled && g.size > 1 && float64(g.size) > grainShare*float64(left) {
+	if !g.settled && g.size > 1 && (g.size > front || float64(g.size) > grainShare*float64(left)) {
 		g.settle()
 	}
 	n := g.size
 	if g.settled {
-		n = max(n, regular)
+		g.binding = g.size > max(1, regular)
+		n = max(g.length(), regular)
 	}
-	return max(1, min(n, left/2))
+	return max(1, min(n, left/2, front))
 }

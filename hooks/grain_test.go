@@ -11,10 +11,10 @@ func try(t *testing.T, left int, rate func(n int) float64) int {
 	t.Helper()
 	var g grain
 	for range 100 {
-		n := g.next(1, left)
-		g.learn(n, rate(n))
+		n := g.next(1, left, left)
+		g.learn(n, rate(n), false)
 		if left -= n; g.settled {
-			return g.next(1, left)
+			return g.next(1, left, left)
 		}
 	}
 	t.Fatal("never settled")
@@ -38,9 +38,70 @@ func TestGrain(t *testing.T) {
 
 func TestGrainNearTheEnd(t *testing.T) {
 	g := grain{size: 64, settled: true}
-	assert.Equal(t, 64, g.next(1, 1000))
-	assert.Equal(t, 200, g.next(200, 1000), "longer where the hook allows it")
-	assert.Equal(t, 40, g.next(1, 80))
-	assert.Equal(t, 1, g.next(1, 2))
-	assert.Equal(t, 1, g.next(1, 1))
+	assert.Equal(t, 64, g.next(1, 1000, 1000))
+	assert.Equal(t, 200, g.next(200, 1000, 1000), "longer where the hook allows it")
+	assert.Equal(t, 40, g.next(1, 80, 80))
+	assert.Equal(t, 1, g.next(1, 2, 2))
+	assert.Equal(t, 1, g.next(1, 1, 1))
+}
+
+// settledAt is a grain that has chosen a length.
+func settledAt(size int) grain { return grain{size: size, settled: true} }
+
+// rounds lets a grain cut chunks of a body whose rate depends on the length and on how far the loop has come, and returns
+// how long they were.
+func rounds(g *grain, count int, long bool, rate func(n, round int) float64) []int {
+	var lengths []int
+	for round := range count {
+		n := g.next(1, 1e9, 1e9)
+		lengths = append(lengths, n)
+		g.learn(n, rate(n, round), long)
+	}
+	return lengths
+}
+
+func TestALengthChosenInErrorIsCorrected(t *testing.T) {
+	// The body does not care; its iterations become lighter, then heavier.
+	for name, rate := range map[string]func(n, round int) float64{
+		"constant": func(int, int) float64 { return 5 },
+		"lighter":  func(_, round int) float64 { return 5 + float64(round) },
+		"heavier":  func(_, round int) float64 { return 500 - 2*float64(round) },
+	} {
+		g := settledAt(64)
+		lengths := rounds(&g, 20, false, rate)
+		assert.Equal(t, 1, lengths[len(lengths)-1], "%s: %v", name, lengths)
+		g = settledAt(64)
+		assert.Equal(t, 1, rounds(&g, 11, true, rate)[10], "%s: sooner where chunks take long", name)
+	}
+}
+
+func TestALengthThatPaysStays(t *testing.T) {
+	g := settledAt(64)
+	short := 0
+	lengths := rounds(&g, 2000, true, func(n, _ int) float64 { return float64(n) / (float64(n) + 20) })
+	for _, n := range lengths {
+		if n < 64 {
+			short++
+		}
+	}
+	assert.Equal(t, 64, lengths[1999])
+	assert.Less(t, short, 45, "doubted rarely")
+	// Where the period asks for longer chunks anyway, there is nothing to doubt.
+	g = settledAt(8)
+	for range 100 {
+		assert.Equal(t, 50, g.next(50, 1e9, 1e9))
+		g.learn(50, 1, true)
+	}
+}
+
+// A rank that owns fewer iterations than the next trial asks for must settle, or it would never report.
+func TestTrialsEndAtTheEndOfTheBlock(t *testing.T) {
+	var g grain
+	for range 20 {
+		n := g.next(1, 1e9, 40)
+		assert.LessOrEqual(t, n, 40)
+		g.learn(n, float64(n), false)
+	}
+	assert.True(t, g.settled)
+	assert.Equal(t, 16, g.next(1, 1e9, 40))
 }

@@ -16,7 +16,7 @@ import (
 type Loop struct {
 	Name       string       // for messages and records; default "loop"
 	Iterations dist.Range   // the distributed loop's index space
-	Weights    dist.Weights // work units of each iteration; zero: 1 each
+	Weights    dist.Weights // work units of each iteration; zero: 1 each, or learned (Hooks.Parts)
 	Arrays     []Array      // the data that moves with the iterations
 	Adjacent   bool         // each rank owns one block and neighbours own neighbouring blocks, always
 	Phases     int          // how often Hook will be called; 0: unknown
@@ -39,10 +39,13 @@ type Hooks struct {
 
 	block    dist.Range     // Adjacent: what this rank owns
 	owned    dist.Intervals // otherwise
-	units    float64        // work units owned
-	left     int            // neighbour that owns the block below, -1: none
-	right    int            // neighbour that owns the block above, -1: none
-	active   bool           // balancing at all
+	units    float64        // work units owned, by the weights in force
+	plain    float64        // the same by Loop.Weights
+	weights  learned
+	laps     laps
+	left     int  // neighbour that owns the block below, -1: none
+	right    int  // neighbour that owns the block above, -1: none
+	active   bool // balancing at all
 	move     mover
 	master   *master // on rank 0
 	interact float64 // s, measured at start
@@ -58,7 +61,8 @@ type Hooks struct {
 	sincePhase int
 	start      time.Duration // of the phase under way
 	inPhase    bool
-	done       float64       // work units since the last status
+	done       float64       // work units since the last status, by the weights in force
+	plainDone  float64       // the same by Loop.Weights
 	compute    time.Duration // since the last status
 	moved      movement      // since the last status
 
@@ -101,6 +105,8 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 	h.block = start.Range(rank)
 	h.owned.Add(h.block)
 	h.units = loop.Weights.Units(h.block)
+	h.plain = h.units
+	h.weights.Weights = loop.Weights
 	if !h.block.Empty() {
 		if h.block.Lo > loop.Iterations.Lo {
 			h.left = rank - 1
@@ -114,6 +120,11 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 	h.began = c.Now()
 	h.active = cfg.Policy != lb.Off && workers > 1 && loop.Iterations.Len() > workers
 	if h.active {
+		if loop.Weights.Uniform() && cfg.Policy == lb.On {
+			h.weights.grid = lb.NewGrid(loop.Iterations, workers)
+			h.laps.schedule = newSchedule(h.weights.grid)
+			h.laps.prepare(h.k, h.phase, h.next)
+		}
 		if err := h.startMaster(first, start); err != nil {
 			return nil, err
 		}
@@ -190,7 +201,7 @@ func (h *Hooks) startMaster(first int, start dist.Block) error {
 	}
 	setup := lb.Loop{
 		Ranks: h.c.Size(), FirstWorker: first, Start: start, Weights: h.loop.Weights,
-		Movement: movement, Quantum: quantum, Interact: h.interact,
+		Movement: movement, Quantum: quantum, Interact: h.interact, Learn: h.weights.grid.Cells > 0,
 	}
 	b, err := lb.New(h.cfg, setup)
 	if err != nil {
@@ -238,6 +249,7 @@ func (h *Hooks) Neighbours() (left, right int) { return h.left, h.right }
 // waiting for a neighbour and communication belong outside.
 func (h *Hooks) Begin() {
 	h.start = h.c.Now()
+	h.laps.since = h.start
 	h.inPhase = true
 }
 
@@ -247,9 +259,12 @@ func (h *Hooks) End() { h.EndPart(1) }
 // EndPart ends the computing of a phase that did the given fraction of each own iteration, such as one strip of a
 // strip-mined loop.
 func (h *Hooks) EndPart(fraction float64) {
-	h.compute += h.c.Now() - h.start
+	took := h.c.Now() - h.start
+	h.compute += took
+	h.laps.phase = took
 	h.inPhase = false
 	h.done += h.units * fraction
+	h.plainDone += h.plain * fraction
 }
 
 // Compute is Begin, f, End. A panic in f becomes one that names rank, loop and phase (*PanicError).
@@ -292,12 +307,15 @@ func (h *Hooks) Hook() (moved bool, err error) {
 		return false, nil
 	}
 	if h.phase < h.next {
+		h.laps.prepare(h.k, h.phase, h.next)
 		if h.master != nil && h.master.missing > 0 {
 			return false, h.master.poll()
 		}
 		return false, nil
 	}
-	return h.interaction()
+	moved, err = h.interaction()
+	h.laps.prepare(h.k, h.phase, h.next)
+	return moved, err
 }
 
 func (h *Hooks) interaction() (bool, error) {
@@ -334,6 +352,7 @@ func (h *Hooks) report() error {
 		Age:   h.clock.time(now).Seconds(),
 		Owned: h.units, OwnedIterations: h.count(),
 		MoveTime: h.moved.time.Seconds(), MoveTransfers: h.moved.transfers, MoveUnits: h.moved.units,
+		Weights: h.weights.version, Timings: h.laps.take(),
 	}
 	if h.loop.Phases > 0 {
 		s.PhasesLeft = max(0, h.loop.Phases-h.phase)
@@ -351,10 +370,10 @@ func (h *Hooks) report() error {
 }
 
 func (h *Hooks) closeBooks(now time.Duration) {
-	h.total.units += h.done
+	h.total.units += h.plainDone
 	h.total.compute += h.compute
 	h.total.move += h.moved.time
-	h.done, h.compute, h.moved = 0, 0, movement{}
+	h.done, h.plainDone, h.compute, h.moved = 0, 0, 0, movement{}
 	h.since, h.sincePhase = now, h.phase
 }
 
@@ -391,6 +410,15 @@ func (h *Hooks) count() int {
 }
 
 func (h *Hooks) obey(in *instruction) (bool, error) {
+	if changed, err := h.weights.adopt(in); err != nil {
+		return false, err
+	} else if changed {
+		h.laps.restart(h.k)
+		h.units = h.weights.Units(h.block)
+		if !h.loop.Adjacent {
+			h.units = h.owned.Units(h.weights.Weights)
+		}
+	}
 	began, waited := h.c.Now(), h.move.waited
 	carryOut := h.obeyDirect
 	if h.loop.Adjacent {
@@ -426,10 +454,10 @@ func (h *Hooks) obeyAdjacent(in *instruction) (m movement, err error) {
 	for _, crossed := range []dist.Range{
 		dist.Span(have.Lo, want.Lo), dist.Span(want.Lo, have.Lo), dist.Span(have.Hi, want.Hi), dist.Span(want.Hi, have.Hi),
 	} {
-		m.units += h.loop.Weights.Units(crossed)
+		m.units += h.weights.Units(crossed)
 	}
 	h.total.iterations += dist.Span(want.Lo, have.Lo).Len() + dist.Span(have.Hi, want.Hi).Len()
-	h.block, h.units = want, h.loop.Weights.Units(want)
+	h.block, h.units, h.plain = want, h.weights.Units(want), h.loop.Weights.Units(want)
 	return m, err
 }
 
@@ -446,11 +474,12 @@ func (h *Hooks) obeyDirect(in *instruction) (m movement, err error) {
 			}
 			continue
 		}
-		given := h.owned.TakeTail(h.loop.Weights, t.Units, 1)
+		given := h.owned.TakeTail(h.weights.Weights, t.Units, 1)
 		parts := make([]part, len(given))
 		for i, r := range given {
 			parts[i].Range = r
-			h.units -= h.loop.Weights.Units(r)
+			h.units -= h.weights.Units(r)
+			h.plain -= h.loop.Weights.Units(r)
 		}
 		if err := h.move.giveParts(t.To, tagHeader, encodeParts(nil, parts), parts); err != nil {
 			return m, err
@@ -478,7 +507,8 @@ func (h *Hooks) takeDirect(from int) error {
 			return err
 		}
 		h.owned.Add(p.Range)
-		h.units += h.loop.Weights.Units(p.Range)
+		h.units += h.weights.Units(p.Range)
+		h.plain += h.loop.Weights.Units(p.Range)
 	}
 	return nil
 }

@@ -160,7 +160,7 @@ func (m *master) decide() error {
 		return err
 	}
 	for r := range m.perRank {
-		in := instruction{interaction: m.round, nextHook: d.NextHook, period: d.Period, final: d.Final, sent: m.c.Now().Seconds(), transfers: m.perRank[r]}
+		in := instruction{interaction: m.round, nextHook: d.NextHook, period: d.Period, final: d.Final, sent: m.c.Now().Seconds(), transfers: m.perRank[r], weights: d.Weights, profile: d.Profile}
 		if !m.direct {
 			in.own = d.To.Range(r)
 		}

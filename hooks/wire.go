@@ -27,6 +27,8 @@ type instruction struct {
 	sent        float64         // s, the master's clock
 	own         dist.Range      // adjacent movement: the block from now on
 	transfers   []dist.Transfer // direct movement: those of this rank
+	weights     int             // version of the weights that it counts in
+	profile     []float64       // these weights, where they are new: see lb.Decision
 }
 
 func (in *instruction) encode() []byte {
@@ -45,6 +47,11 @@ func (in *instruction) encode() []byte {
 		e.Int(t.Iterations)
 		e.Float64(t.Units)
 	}
+	e.Int(in.weights)
+	e.Int(len(in.profile))
+	for _, units := range in.profile {
+		e.Float64(units)
+	}
 	return e.Message()
 }
 
@@ -62,11 +69,18 @@ func decodeInstruction(b []byte) (*instruction, error) {
 	for n := d.Int(); n > 0 && d.Err() == nil; n-- {
 		in.transfers = append(in.transfers, dist.Transfer{From: d.Int(), To: d.Int(), Iterations: d.Int(), Units: d.Float64()})
 	}
+	in.weights = d.Int()
+	for range d.Count(8) {
+		in.profile = append(in.profile, d.Float64())
+	}
 	if err := d.Finish(); err != nil {
 		return nil, fmt.Errorf("instruction from the master: %w", err)
 	}
 	return in, nil
 }
+
+// timingBytes is the length of an lb.Timing in a status.
+const timingBytes = 24
 
 func encodeStatus(s *lb.Status) []byte {
 	var e comm.Encoder
@@ -85,6 +99,13 @@ func encodeStatus(s *lb.Status) []byte {
 	e.Int(s.MoveTransfers)
 	e.Float64(s.MoveUnits)
 	e.Float64(s.Age)
+	e.Int(s.Weights)
+	e.Int(len(s.Timings))
+	for _, t := range s.Timings {
+		e.Int(t.Lo)
+		e.Int(t.Hi)
+		e.Float64(t.Seconds)
+	}
 	return e.Message()
 }
 
@@ -96,6 +117,10 @@ func decodeStatus(b []byte) (lb.Status, error) {
 		Phases: d.Int(), PhasesLeft: d.Int(),
 		Owned: d.Float64(), OwnedIterations: d.Int(),
 		MoveTime: d.Float64(), MoveTransfers: d.Int(), MoveUnits: d.Float64(), Age: d.Float64(),
+		Weights: d.Int(),
+	}
+	for range d.Count(timingBytes) {
+		s.Timings = append(s.Timings, lb.Timing{Lo: d.Int(), Hi: d.Int(), Seconds: d.Float64()})
 	}
 	if err := d.Finish(); err != nil {
 		return s, fmt.Errorf("status: %w", err)

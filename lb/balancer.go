@@ -22,22 +22,29 @@ type Balancer struct {
 	loop Loop
 
 	ranks                []rank
-	raw, filtered, level []float64 // units/s per rank: samples (0 none), filtered, mean since the last change
+	raw, filtered, level []float64 // units/s per rank: samples (0 none), filtered, of the level between changes
+	noise, samples       []float64 // per rank: relative deviation of a sample from the level, and how many stand behind it
+	suspects             []int     // ranks whose latest sample is far off their level
 	work, targets, want  []float64 // units per rank: owned when all orders are obeyed, perfect, planned
 	iterations, parts    []int     // owned in iterations, planned
+	least                []int     // iterations that a rank must keep; scratch
 
 	block, spare dist.Block // the distribution when all orders are obeyed; room for the next
 	orders       []order    // Direct: not yet obeyed by all
 	transfers    []dist.Transfer
+	spent        bool              // transfers has become an order
+	unused       [][]dist.Transfer // of orders that all have obeyed
 	divider      dist.Divider
 
+	heard     survey  // of the present statuses
 	now       float64 // s since the start, mean over the workers
 	lastMove  int     // interaction of the last instruction that moved work, or before the first
 	period    period
 	cost      costModel
 	outcome   outcome
-	promised  float64 // part of the time that the chosen plan saves
-	tolerated float64 // part of the time: an imbalance that may be noise
+	profile   *profile // nil: the weights are given
+	promised  float64  // part of the time that the chosen plan saves
+	tolerated float64  // part of the time: an imbalance that may be noise
 
 	plans              []Plan
 	foreseen           Outlook
@@ -65,14 +72,16 @@ func New(cfg Config, loop Loop) (*Balancer, error) {
 	b := &Balancer{
 		cfg: cfg, loop: loop,
 		ranks: make([]rank, n),
-		raw:   make([]float64, n), filtered: make([]float64, n), level: make([]float64, n),
+		raw:   make([]float64, n), filtered: make([]float64, n), level: make([]float64, n), noise: make([]float64, n), samples: make([]float64, n),
 		next: make([]float64, n), part: make([]float64, n), chosen: make([]float64, n),
 		work: make([]float64, n), targets: make([]float64, n), want: make([]float64, n),
-		iterations: make([]int, n), parts: make([]int, n),
-		period: newPeriod(cfg, loop),
-		random: rand.New(rand.NewPCG(cfg.Seed, 0)),
+		iterations: make([]int, n), parts: make([]int, n), least: make([]int, n),
+		period:  newPeriod(cfg, loop),
+		random:  rand.New(rand.NewPCG(cfg.Seed, 0)),
+		profile: newProfile(loop),
 	}
 	for r := loop.FirstWorker; r < n; r++ {
+		b.noise[r], b.samples[r] = b.ranks[r].levels.Noise(), 1
 		if spec.String() != "auto" {
 			b.ranks[r].filter = spec.New()
 		}
@@ -89,6 +98,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 	if len(statuses) != b.loop.Ranks {
 		panic(fmt.Sprintf("lb: %d statuses of %d ranks", len(statuses), b.loop.Ranks))
 	}
+	b.adopt(statuses)
 	b.learn(statuses)
 	b.takeStock(statuses)
 
@@ -99,11 +109,17 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 	target, limit := b.period.choose()
 	b.believe(target)
 	m := b.measure(b.work, b.filtered)
+	if m.slowest >= 0 {
+		b.period.disturbed(b.noise[m.slowest])
+	}
 	d.Imbalance, d.Threshold = m.fraction(), b.threshold()
 	b.divide(b.targets, b.filtered)
 
-	b.transfers, b.promised = b.transfers[:0], 0
+	b.transfers, b.promised = b.room(), 0
+	waits := b.weigh(&d, statuses)
 	switch {
+	case waits != "":
+		d.Reason = waits
 	case b.cfg.Policy == On:
 		b.decideOn(&d, m, statuses, target)
 	case b.cfg.Policy == Off:
@@ -127,32 +143,82 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 		d.To = b.block
 	}
 	d.Period, d.Limit = target, limit
-	b.finish(&d, m, statuses)
+	b.finish(&d, m)
 	return d
 }
 
-// learn updates what is known of rates, phases, movements and stability.
-func (b *Balancer) learn(statuses []Status) {
-	first := b.loop.FirstWorker
-	elapsed := 0.0
-	slowest := first // in moving
-	for r := first; r < b.loop.Ranks; r++ {
+// survey is what the statuses of one interaction say together.
+type survey struct {
+	elapsed    float64 // s, mean over the workers
+	phase      float64 // s, mean time between two hook executions; 0 unknown
+	units      float64 // work done, sum
+	interact   float64 // s, the longest that a rank has lost to interactions; 0 unknown
+	phasesLeft int     // hook executions until the loop ends, -1 if unknown
+	obeyed     int     // index of the last instruction that all workers have obeyed
+	mover      int     // the rank that has spent most time moving work, -1: nothing moved
+}
+
+func (b *Balancer) look(statuses []Status) survey {
+	v := survey{phasesLeft: -1, obeyed: math.MaxInt, mover: -1}
+	phases := 0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		s := &statuses[r]
 		if isAmount(s.Elapsed) {
-			elapsed += s.Elapsed / float64(b.loop.Ranks-first)
+			v.elapsed += s.Elapsed
+			if s.Phases > 0 {
+				v.phase += s.Elapsed / float64(s.Phases)
+				phases++
+			}
+			if isAmount(s.Units) {
+				v.units += s.Units
+			}
 		}
-		if s.MoveTransfers > 0 && (statuses[slowest].MoveTransfers == 0 || s.MoveTime > statuses[slowest].MoveTime) {
-			slowest = r
+		if isAmount(s.Interact) {
+			v.interact = max(v.interact, s.Interact)
+		}
+		v.phasesLeft = max(v.phasesLeft, s.PhasesLeft)
+		v.obeyed = min(v.obeyed, s.Obeyed)
+		if s.MoveTransfers > 0 && (v.mover < 0 || longerMove(s, &statuses[v.mover])) {
+			v.mover = r
 		}
 	}
-	b.now += elapsed
-	b.period.phases(statuses, first)
-	if s := &statuses[slowest]; s.MoveTransfers > 0 && isAmount(s.MoveTime) && isAmount(s.MoveUnits) {
-		b.cost.learn(s.MoveTransfers, s.MoveUnits, s.MoveTime)
-		b.period.moved(b.now, s.MoveTime)
+	v.elapsed /= float64(b.loop.Ranks - b.loop.FirstWorker)
+	if phases > 0 {
+		v.phase /= float64(phases)
+	}
+	return v
+}
+
+// longerMove reports whether s tells of a longer movement than t, or of a larger one in the same time.
+func longerMove(s, t *Status) bool {
+	return s.MoveTime > t.MoveTime || s.MoveTime == t.MoveTime && s.MoveUnits > t.MoveUnits
+}
+
+// learn updates what is known of rates, phases, movements and their outcome.
+func (b *Balancer) learn(statuses []Status) {
+	b.heard = b.look(statuses)
+	b.now += b.heard.elapsed
+	if b.heard.phase > 0 {
+		b.period.phase = b.heard.phase
+	}
+	if b.heard.interact > 0 {
+		b.period.interacted(b.heard.interact)
+	}
+	if b.heard.mover >= 0 {
+		if s := &statuses[b.heard.mover]; isAmount(s.MoveTime) && isAmount(s.MoveUnits) {
+			b.cost.learn(s.MoveTransfers, s.MoveUnits, s.MoveTime)
+			b.period.moved(b.now, s.MoveTime)
+		}
 	}
 	changed := b.rates(statuses)
-	b.outcome.observe(b.efficiency(statuses), b.obeyed(statuses), changed)
+	efficiency, rates := 0.0, 0.0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		rates += b.level[r]
+	}
+	if b.heard.elapsed > 0 && rates > 0 {
+		efficiency = b.heard.units / (b.heard.elapsed * rates)
+	}
+	b.outcome.observe(efficiency, b.heard.obeyed, changed)
 }
 
 // takeStock fills work and iterations: what every rank owns once all orders are obeyed.
@@ -174,11 +240,11 @@ func (b *Balancer) takeStock(statuses []Status) {
 			b.work[r] -= b.filtered[r] * s.Age
 		}
 	}
-	all := b.obeyed(statuses)
 	keep := b.orders[:0]
 	for i := range b.orders {
 		o := &b.orders[i]
-		if o.interaction <= all {
+		if o.interaction <= b.heard.obeyed {
+			b.unused = append(b.unused, o.transfers[:0])
 			continue
 		}
 		for _, t := range o.transfers {
@@ -199,13 +265,19 @@ func (b *Balancer) takeStock(statuses []Status) {
 	}
 }
 
-// obeyed returns the index of the last instruction that all workers have obeyed.
-func (b *Balancer) obeyed(statuses []Status) int {
-	all := math.MaxInt
-	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-		all = min(all, statuses[r].Obeyed)
+// room returns an empty slice for transfers.
+func (b *Balancer) room() []dist.Transfer {
+	if !b.spent {
+		return b.transfers[:0]
 	}
-	return all
+	b.spent = false
+	n := len(b.unused)
+	if n == 0 {
+		return nil
+	}
+	free := b.unused[n-1]
+	b.unused = b.unused[:n-1]
+	return free
 }
 
 // commit makes the planned transfers an order.
@@ -215,18 +287,20 @@ func (b *Balancer) commit(interaction int) {
 		b.block, b.spare = b.spare, b.block
 		return
 	}
-	b.orders = append(b.orders, order{interaction, append([]dist.Transfer(nil), b.transfers...)})
+	// The order keeps the slice until all have obeyed it; the next plan is made in one that is free again.
+	b.orders = append(b.orders, order{interaction, b.transfers})
+	b.spent = true
 }
 
 // finish sets when the next interaction is, and whether there is one.
-func (b *Balancer) finish(d *Decision, m balance, statuses []Status) {
+func (b *Balancer) finish(d *Decision, m balance) {
 	if b.loop.Free {
 		b.finishFree(d, m)
 		d.NextHook = b.period.hooks(d.Period)
 		return
 	}
 	d.NextHook = b.period.hooks(d.Period)
-	if left := b.phasesLeft(statuses); left >= 0 && d.NextHook > left {
+	if left := b.heard.phasesLeft; left >= 0 && d.NextHook > left {
 		d.NextHook, d.Limit = max(1, left), "end"
 	}
 }
@@ -261,18 +335,9 @@ func (b *Balancer) finishFree(d *Decision, m balance) {
 	}
 }
 
-// phasesLeft returns the hook executions that are left, -1 if unknown.
-func (b *Balancer) phasesLeft(statuses []Status) int {
-	left := -1
-	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-		left = max(left, statuses[r].PhasesLeft)
-	}
-	return left
-}
-
 // remaining returns how many seconds of the loop are left once an instruction of now is obeyed; forever if unknown.
-func (b *Balancer) remaining(statuses []Status, target float64) float64 {
-	left := b.phasesLeft(statuses)
+func (b *Balancer) remaining(target float64) float64 {
+	left := b.heard.phasesLeft
 	if left < 0 {
 		return forever
 	}

@@ -10,26 +10,22 @@ import "math"
 //
 // It leaves the rates that the decision goes by in filtered and level.
 func (b *Balancer) believe(target float64) {
-	first := b.loop.FirstWorker
-	var base balance
-	sumWork, sumRates, summed := 0.0, 0.0, false
-	for r := first; r < b.loop.Ranks; r++ {
-		k := &b.ranks[r]
-		rate, probability := k.levels.Suspect()
-		if probability == 0 || k.filter != nil {
-			continue
-		}
-		if !summed {
-			summed = true
-			if base = b.measure(b.work, b.level); base.slowest < 0 {
-				return
-			}
-			for i := first; i < b.loop.Ranks; i++ {
-				sumWork += b.work[i]
-				sumRates += b.level[i]
-			}
-		}
-		old := k.levels.Level()
+	if len(b.suspects) == 0 {
+		return
+	}
+	base := b.measure(b.work, b.level)
+	if base.slowest < 0 {
+		return
+	}
+	sumWork, sumRates := 0.0, 0.0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		sumWork += b.work[r]
+		sumRates += b.level[r]
+	}
+	for _, r := range b.suspects {
+		levels := &b.ranks[r].levels
+		rate, probability := levels.Suspect()
+		old := levels.Level()
 		after := sumWork / (sumRates - old + rate) // time of the perfect distribution, if it is true
 		gain := 1 - after/max(base.current, b.work[r]/rate)
 		wrong := after * max(1, rate/old) // time with that distribution, if it is not

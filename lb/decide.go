@@ -17,7 +17,7 @@ const (
 	quietThreshold    = 0.03
 	quietInteractions = 8
 	// falseAlarms is the number of decisions per rank in which noise may look like an imbalance once.
-	falseAlarms = 1000
+	falseAlarms = 100000
 	// coarse is the part of the threshold that whole iterations must still reach: a plan that saves less is not worth
 	// its messages.
 	coarse = 0.5
@@ -54,7 +54,7 @@ func (b *Balancer) decideOn(d *Decision, m balance, statuses []Status, target fl
 	}
 	if b.loop.Free || b.cfg.NoCostBenefit {
 		copy(b.want, rates)
-	} else if !b.profitable(d, rates, statuses, target) {
+	} else if !b.profitable(d, rates, target) {
 		return
 	}
 	b.plan(b.want, rates, statuses)
@@ -87,8 +87,8 @@ func (b *Balancer) decideOn(d *Decision, m balance, statuses []Status, target fl
 }
 
 // profitable is the profitability test: it weighs the plans, leaves the best one in b.want and reports whether it moves work.
-func (b *Balancer) profitable(d *Decision, rates []float64, statuses []Status, target float64) bool {
-	d.Plan = b.choose(rates, statuses, target)
+func (b *Balancer) profitable(d *Decision, rates []float64, target float64) bool {
+	d.Plan = b.choose(rates, target)
 	d.Plans, d.Outlook = b.plans, b.foreseen
 	best := b.plans[d.Plan]
 	if d.Plan == 0 {
@@ -149,8 +149,11 @@ func (b *Balancer) imbalanced(d *Decision, m balance) (rates []float64, passed b
 	certain := level.fraction()
 	// The slowest of P ranks in falseAlarms decisions, by the union bound. Decisions that rest on the mean of n samples
 	// are independent of each other only every n.
-	draws := falseAlarms * float64(b.loop.Ranks-b.loop.FirstWorker) / float64(max(1, b.samples(level)))
-	noise := b.uncertainty(level) * math.Sqrt(2*math.Log(draws))
+	noise := b.uncertainty(level)
+	if level.slowest >= 0 {
+		draws := falseAlarms * float64(b.loop.Ranks-b.loop.FirstWorker) / b.samples[level.slowest]
+		noise *= math.Sqrt(2 * math.Log(draws))
+	}
 	b.tolerated = max(quietThreshold, noise)
 	if !auto {
 		b.tolerated = min(b.tolerated, d.Threshold)
@@ -224,13 +227,12 @@ func (b *Balancer) planBlocks() {
 func (b *Balancer) planIterations(shares []float64) {
 	first := b.loop.FirstWorker
 	total := 0
-	minimum := make([]int, b.loop.Ranks-first)
 	for r := first; r < b.loop.Ranks; r++ {
 		total += b.iterations[r]
-		minimum[r-first] = 1
+		b.least[r] = 1
 	}
-	b.divider.Divide(b.parts[first:], total, shares[first:], minimum)
-	b.transfers = append(b.transfers[:0], dist.Direct(b.iterations[first:], b.parts[first:])...)
+	b.divider.Divide(b.parts[first:], total, shares[first:], b.least[first:])
+	b.transfers = dist.AppendDirect(b.transfers[:0], b.iterations[first:], b.parts[first:])
 	for i := range b.transfers {
 		b.transfers[i].From += first
 		b.transfers[i].To += first
@@ -251,10 +253,10 @@ func (b *Balancer) planUnits(shares, rates []float64, statuses []Status) {
 		}
 	}
 	perTransfer, perUnit := b.cost.fit()
-	all := dist.Direct(b.work[first:], b.want[first:])
-	b.transfers = b.transfers[:0]
+	b.transfers = dist.AppendDirect(b.transfers[:0], b.work[first:], b.want[first:])
+	kept := b.transfers[:0]
 	copy(b.want, b.work)
-	for _, t := range all {
+	for _, t := range b.transfers {
 		t.From, t.To = t.From+first, t.To+first
 		if t.Units < unitsPerIteration(&statuses[t.From])/2 {
 			continue
@@ -263,8 +265,9 @@ func (b *Balancer) planUnits(shares, rates []float64, statuses []Status) {
 		if b.loop.Free && !b.cfg.NoCostBenefit && !pays {
 			continue
 		}
-		b.transfers = append(b.transfers, t)
+		kept = append(kept, t)
 		b.want[t.From] -= t.Units
 		b.want[t.To] += t.Units
 	}
+	b.transfers = kept
 }

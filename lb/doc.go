@@ -13,7 +13,7 @@
 //	imbalance    rfract = 1 - T_bal/T_cur,  T_cur = max_i w_i/r'_i,  T_bal = sum w / sum r'
 //	targets      w'_i = W r'_i / sum r' in whole iterations (dist.Cut, dist.LargestRemainder)
 //	cost         max over ranks of (a transfers + c units), a and c fitted to past movements
-//	benefit      rfract times how long the rates will stay as they are, at most until the loop ends
+//	benefit      what the plan loses less than doing nothing, for as long as rates are known to stay, at most to the loop's end
 //	period       max of (13) t_interact/f_interact   "interaction"
 //	                    (14) t_movement/workscale    "movement", workscale = time between movements / period >= 1
 //	                    (15) t_quantum quantumscale  "quantum"
@@ -28,17 +28,70 @@
 //
 // # What is ours
 //
-// The automatic threshold starts from the paper's 0.1, but moves work only if the mean rates since each rank's last
-// change (filter.Steps), whose error is known, show an imbalance that noise does not explain: at 5% noise of the rates
-// nothing moves in thousands of interactions, for any number of ranks, which no fixed threshold can promise. Where
-// nothing has moved for long it falls, to find the recovery of one rank of many, worth only (1-s)/P, that a fixed
-// threshold never sees (the paper's "dynamic threshold", section 6.2.1). A configured threshold is the paper's, exactly.
+// Rates. The automatic filter (filter.Levels) remembers the levels between which each rank's rate moves. A sample far off is
+// believed at once if acting on it in error would cost less, given how often that has been an error, than to wait for a
+// second one (believe).
+//
+// Threshold. The automatic one starts from the paper's 0.1, but moves work only if the means of the levels, whose error is
+// known, show an imbalance that noise does not explain: at 5% noise nothing moves in thousands of interactions, for any
+// number of ranks, which no fixed threshold can promise. Where nothing has moved for long it falls to that error, to find
+// the recovery of one rank of many, worth only (1-s)/P, that a fixed threshold never sees (the paper's "dynamic
+// threshold", section 6.2.1). A configured threshold is the paper's, exactly.
+//
+// Profitability. The levels also tell how long a rank stays at each: that is the outlook, and plans are weighed by it. To
+// follow each change costs two movements a cycle and the wrong distribution for the time of the reaction; to stay divided
+// for the slow times costs what the fast times could have brought. Which is less depends on the load:
+//
+//	cost + loss until the horizon (Outlook)          rate   --.      .------.      .------
+//	                                                          '------'      '------'
+//	none    stay, or follow from now on              follow   1->2   2->1   1->2   2->1      moves often
+//	full    to the perfect distribution, and         stay     1->2                           is never late
+//	        stay there, or follow                             Here   There
+//	next    to the one that is perfect after the next change, and stay
+//	half, worst   a part of the way, only the slowest rank's surplus: where no change is expected; short of time, it may pay
+//
+// A movement must save twice what it costs. The first one, whose cost is unknown, is taken to cost a period, and the rates
+// to stay as they are for as long as they have been: it waits until it could have paid for itself.
+//
+// Outcome. What a movement did to the measured throughput is compared with its promise; where most of the promise did not
+// come true (sweeps shorter than a few quanta) later promises are discounted, and the balancer stays still.
+//
+// Quantum. Where rates vary by more than 1/quantumscale over quantumscale quanta, the quantum is longer than measured, and
+// the period grows with it, by up to 8 times.
 //
 // # Free loops
 //
 // Where ranks do not wait for each other (Loop.Free, a DOALL done once) the work is what remains. The period shrinks to
 // half of the projected time to the end, so that the ranks end together, but not below (13). Final ends the interactions
 // when less than that is left.
+//
+// # Learned weights
+//
+// Where the program gives no weights and ranks time their iterations in parts (Loop.Learn, Status.Timings), the balancer
+// learns what iterations cost: a profile of at most 256 cells (Grid) over the span, one weight each. For cell c on rank r
+// in status k
+//
+//	ln(seconds per iteration) = x_c - v_rk + noise
+//
+// x_c is the logarithm of the weight, v_rk that of the rank's speed. Each status has its own v_rk, so loads that come and
+// go do not matter, and what is identified is:
+//
+//   - within a rank, the ratios of weights: from one status, whatever the speeds;
+//   - between ranks, the ratio of weights, and with it that of speeds: where cells have changed their owner, so that two
+//     ranks have measured the same cell, each together with cells of its own;
+//   - before any cell has moved, nothing tells a slow rank from heavy iterations. Then weights are taken to change as
+//     little from the last cell of one rank to the first of the next as they do within ranks, and, where they change wildly
+//     there, ranks are taken to have the same mean weight. That decides where work goes first, and its going corrects it.
+//
+// It is least squares over all statuses, in which older ones fade, and costs O(cells^2) for the statuses of one interaction
+// that bring timings, O(cells^3) where weights within ranks do differ. A profile is used only if (a) the shape within ranks
+// repeats from status to status, by four standard errors and at least 5 %: noise does not repeat; and (b) more than 5 % of
+// a rank's mean work lies elsewhere than by the weights in force. A uniform loop therefore decides as if nothing were
+// measured. One heavy cell among many equal ones takes some sixteen measurements to be believed.
+//
+// The Decision that announces weights (Profile, with their version in Weights) moves no work, nor does the next one until all
+// statuses count in them. Sums of weights are the number of iterations. Rates are then converted by what each rank
+// owns in old and in new units; levels and promises of before are forgotten.
 //
 // # Units
 //
@@ -55,7 +108,6 @@
 //
 // # What it does not do
 //
-// It sends nothing and measures nothing (hooks). It does not learn the weights of iterations. It does not compare the
-// throughput after a move with the prediction. It does not know which iterations move where the movement is Direct:
-// senders choose.
+// It sends nothing and measures nothing (hooks). It expects the next change of one rank only, the one whose work is in
+// question. It does not know which iterations move where the movement is Direct: senders choose.
 package lb

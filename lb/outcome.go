@@ -63,19 +63,3 @@ func (o *outcome) promise(interaction int, rise float64) {
 		o.interaction, o.before, o.rise = interaction, o.latest, rise
 	}
 }
-
-// efficiency returns the measured efficiency of the period that the statuses describe, 0 if they do not tell.
-func (b *Balancer) efficiency(statuses []Status) float64 {
-	units, elapsed, rates := 0.0, 0.0, 0.0
-	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-		if s := &statuses[r]; isAmount(s.Units) && isAmount(s.Elapsed) {
-			units += s.Units
-			elapsed += s.Elapsed / float64(b.loop.Ranks-b.loop.FirstWorker)
-			rates += b.level[r]
-		}
-	}
-	if elapsed == 0 || rates == 0 {
-		return 0
-	}
-	return units / (elapsed * rates)
-}

@@ -19,6 +19,9 @@ type period struct {
 	lastMove               float64 // s, the balancer's time of the last movement
 	target                 float64 // s, the latest
 	phase                  float64 // s, period_compute: mean time between two hook executions; 0 unknown
+
+	stretch float64 // how many times the measured quantum rates are really disturbed by, 1..mostStretch
+	steady  int     // decisions since stretch was last looked at
 }
 
 func newPeriod(cfg Config, loop Loop) period {
@@ -29,10 +32,42 @@ func newPeriod(cfg Config, loop Loop) period {
 	if quantum == 0 {
 		quantum = DefaultQuantum
 	}
-	p := period{interact: interact / interactFraction, quantum: quantum * quantumScale, fixed: cfg.Period}
+	p := period{interact: interact / interactFraction, quantum: quantum * quantumScale, fixed: cfg.Period, stretch: 1}
 	p.target, _ = p.choose()
 	return p
 }
+
+const (
+	// mostStretch bounds how much longer than measured the quantum is taken to be, stretchEvery is the number of
+	// decisions between two looks, in which a longer period has to show its effect.
+	mostStretch  = 8
+	stretchEvery = 16
+)
+
+// disturbed takes in the relative noise of the slowest rank's rate. A quantum is measured when the loop starts; a
+// competitor that comes later, or a quota, may run in longer pieces. Over quantumScale quanta a rate is off by at most
+// 1/quantumScale, so where it varies by more than that, the quantum is longer than it was taken for, and the period follows it;
+// where it varies by less than half of that, the period comes back.
+func (p *period) disturbed(noise float64) {
+	if p.steady++; p.steady < stretchEvery {
+		return
+	}
+	p.steady = 0
+	switch {
+	case noise > 1.0/quantumScale:
+		p.stretch = min(mostStretch, p.stretch*math.Sqrt2)
+	case noise < 0.5/quantumScale:
+		p.stretch = max(1, p.stretch/math.Sqrt2)
+	}
+}
+
+// interacted takes in what an interaction cost the rank that it cost most, in s.
+func (p *period) interacted(t float64) {
+	p.interact += interactRecent * (t/interactFraction - p.interact)
+}
+
+// interactRecent is the weight of the newest interaction in the mean that (13) goes by.
+const interactRecent = 0.1
 
 // recent is the weight of the newest movement in the means over recent ones.
 const recent = 0.5
@@ -47,20 +82,6 @@ func (p *period) moved(now, t float64) {
 	}
 	p.moveTime += recent * (t - p.moveTime)
 	p.moveInterval += recent * (interval - p.moveInterval)
-}
-
-// phases takes in the mean time between two hook executions.
-func (p *period) phases(statuses []Status, first int) {
-	sum, n := 0.0, 0
-	for r := first; r < len(statuses); r++ {
-		if s := &statuses[r]; s.Phases > 0 && isAmount(s.Elapsed) {
-			sum += s.Elapsed / float64(s.Phases)
-			n++
-		}
-	}
-	if n > 0 {
-		p.phase = sum / float64(n)
-	}
 }
 
 // choose returns the target period and the limit that sets it: the largest of (13), (14) and (15).
@@ -78,8 +99,8 @@ func (p *period) choose() (target float64, limit string) {
 	if movement > target {
 		target, limit = movement, "movement"
 	}
-	if p.quantum > target {
-		target, limit = p.quantum, "quantum"
+	if quantum := p.quantum * p.stretch; quantum > target {
+		target, limit = quantum, "quantum"
 	}
 	p.target = target
 	return target, limit

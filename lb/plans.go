@@ -40,9 +40,9 @@ const (
 )
 
 // outlook returns what is expected where the work wants to go from b.work to b.want.
-func (b *Balancer) outlook(statuses []Status, target float64) Outlook {
+func (b *Balancer) outlook(target float64) Outlook {
 	o := Outlook{Rank: -1, Reaction: target}
-	end := b.remaining(statuses, target)
+	end := b.remaining(target)
 	o.Horizon = min(b.now, end)
 	if end < forever {
 		o.Horizon = end
@@ -76,9 +76,10 @@ func (b *Balancer) outlook(statuses []Status, target float64) Outlook {
 		if rate == 0 || here == 0 {
 			continue
 		}
-		stay := here - age
+		// What is left of a habit; of one that is hardly known, or outstayed, as long again as it has stayed already.
+		stay := max(here-age, age/levels.Visits())
 		if age >= here {
-			stay = age // it has outstayed its habit: as long again
+			stay = age
 		}
 		if stay < o.Stay {
 			o.Stay, o.Rank, o.Rate, o.Here, o.There = stay, r, rate, here, there
@@ -92,7 +93,7 @@ func (b *Balancer) outlook(statuses []Status, target float64) Outlook {
 }
 
 // losses returns which part of the time a distribution loses against the perfect one, at the present rates and after the
-// change that the outlook expects. What may be noise counts as nothing, or it would be worth moving for, given time.
+// change that the outlook expects.
 func (b *Balancer) losses(plan, rates []float64, o Outlook) (here, there float64) {
 	sumWork, sumRates, others := 0.0, 0.0, 0.0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
@@ -104,11 +105,7 @@ func (b *Balancer) losses(plan, rates []float64, o Outlook) (here, there float64
 	}
 	lost := func(sumRates, own float64) float64 {
 		m := balance{current: max(others, own), balanced: sumWork / sumRates}
-		f := m.fraction()
-		if f < b.tolerated {
-			return 0
-		}
-		return f
+		return m.fraction()
 	}
 	if o.Rank < 0 {
 		return lost(sumRates, 0), 0
@@ -117,11 +114,17 @@ func (b *Balancer) losses(plan, rates []float64, o Outlook) (here, there float64
 	return lost(sumRates, own/rates[o.Rank]), lost(sumRates-rates[o.Rank]+o.Rate, own/o.Rate)
 }
 
+// candidate is a plan and which part of the time it loses, now and after the next change.
+type candidate struct {
+	Plan
+	here, there float64
+}
+
 // choose weighs the plans and returns the place of the best one among b.plans; its distribution is then in b.want. The
 // best is the one that costs and loses least; one that moves work must also save more than prudence asks for.
-func (b *Balancer) choose(rates []float64, statuses []Status, target float64) int {
+func (b *Balancer) choose(rates []float64, target float64) int {
 	b.divide(b.want, rates)
-	o := b.outlook(statuses, target)
+	o := b.outlook(target)
 	b.foreseen = o
 	cycles := 0.0 // of the rank's rate, after the present stay
 	if o.Rank >= 0 {
@@ -132,37 +135,31 @@ func (b *Balancer) choose(rates []float64, statuses []Status, target float64) in
 		b.divide(b.next, rates)
 		rates[o.Rank] = was
 	}
-	b.plans = b.plans[:0]
-	stay := func(name string, plan []float64) Plan {
+	trust := b.outcome.trust()
+	stay := func(name string, plan []float64) candidate {
 		here, there := b.losses(plan, rates, o)
 		loss := here*o.Stay + cycles*(here*o.Here+there*o.There)
-		return Plan{Name: name, Then: "stay", Cost: b.moveCost(b.work, plan), Loss: b.outcome.trust() * loss}
+		return candidate{Plan{Name: name, Then: "stay", Cost: b.moveCost(b.work, plan), Loss: trust * loss}, here, there}
 	}
-	none := stay("none", b.work)
-	full := stay("full", b.want)
+	none, full := stay("none", b.work), stay("full", b.want)
 	if o.Rank >= 0 {
 		// To follow means: at each change the wrong distribution for the time of the reaction, and a movement.
-		_, fall := b.losses(b.want, rates, o)
 		rise, _ := b.losses(b.next, rates, o)
-		lag := b.outcome.trust() * (min(o.Reaction, o.There)*fall + min(o.Reaction, o.Here)*rise)
+		lag := trust * (min(o.Reaction, o.There)*full.there + min(o.Reaction, o.Here)*rise)
 		following := cycles * (lag + 2*b.moveCost(b.want, b.next))
-		for _, p := range []*Plan{&none, &full} {
-			plan := b.work
-			if p == &full {
-				plan = b.want
-			}
-			here, _ := b.losses(plan, rates, o)
-			if loss := b.outcome.trust()*here*o.Stay + following; loss < p.Loss {
-				p.Then, p.Loss = "follow", loss
+		for _, c := range []*candidate{&none, &full} {
+			if loss := trust*c.here*o.Stay + following; loss < c.Loss {
+				c.Then, c.Loss = "follow", loss
 			}
 		}
 	}
-	b.plans = append(b.plans, none)
-	best := 0
-	consider := func(p Plan, plan []float64) {
-		b.plans = append(b.plans, p)
-		if p.Total()+prudence*p.Cost < none.Total() && p.Total() < b.plans[best].Total() {
-			best = len(b.plans) - 1
+	b.plans = append(b.plans[:0], none.Plan)
+	best, bestHere := 0, none.here
+	consider := func(c candidate, plan []float64) {
+		b.plans = append(b.plans, c.Plan)
+		certain := max(none.here-c.here, none.there-c.there) >= b.tolerated // or, given time, noise would be worth a movement
+		if certain && c.Total()+prudence*c.Cost < none.Total() && c.Total() < b.plans[best].Total() {
+			best, bestHere = len(b.plans)-1, c.here
 			copy(b.chosen, plan)
 		}
 	}
@@ -180,9 +177,7 @@ func (b *Balancer) choose(rates []float64, statuses []Status, target float64) in
 	}
 	if best > 0 {
 		copy(b.want, b.chosen)
-		now, _ := b.losses(b.work, rates, o)
-		then, _ := b.losses(b.want, rates, o)
-		b.promised = now - then
+		b.promised = none.here - bestHere
 	}
 	return best
 }

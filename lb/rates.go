@@ -21,6 +21,7 @@ type rank struct {
 
 // rates takes the samples out of the statuses and returns whether the rate of any rank has changed by more than its noise.
 func (b *Balancer) rates(statuses []Status) (changed bool) {
+	b.suspects = b.suspects[:0]
 	sumFiltered, sumLevel, heard := 0.0, 0.0, 0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		k := &b.ranks[r]
@@ -35,6 +36,13 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 			k.levels.Observe(raw, k.elapsed)
 			k.elapsed = 0
 			b.level[r] = k.levels.Level()
+			b.noise[r], b.samples[r] = k.levels.Noise(), float64(k.levels.Samples())
+			if _, p := k.levels.Suspect(); p > 0 {
+				b.samples[r] = 1
+				if k.filter == nil {
+					b.suspects = append(b.suspects, r)
+				}
+			}
 			b.filtered[r] = b.level[r]
 			if k.filter != nil {
 				b.filtered[r] = k.filter.Next(raw)
@@ -59,10 +67,6 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 	}
 	return changed
 }
-
-// significantChange is the size, in standard deviations of the noise, that a change of a rate must have to count as an end
-// of stability. Smaller ones are found among very many ranks by chance.
-const significantChange = 3
 
 // sample returns the raw rate that status s gives, in units/s of computing time, and whether it gives one. filtered is
 // the rate assumed so far.
@@ -137,47 +141,24 @@ func (b *Balancer) measure(work, rates []float64) balance {
 	return m
 }
 
-// samples is the number of samples behind the level of the slowest rank.
-func (b *Balancer) samples(m balance) int {
-	if m.slowest < 0 {
-		return 0
-	}
-	if _, p := b.ranks[m.slowest].levels.Suspect(); p > 0 {
-		return 1
-	}
-	return b.ranks[m.slowest].levels.Samples()
-}
-
 // uncertainty is the standard error of the fraction that measure finds in the levels: that of the slowest rank's rate,
 // and that of the sum of all rates. A rank's noise is measured from a few samples and may come out low by chance, so that
 // of all ranks together is its floor.
 func (b *Balancer) uncertainty(m balance) float64 {
-	noise, heard := 0.0, 0
-	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-		if k := &b.ranks[r]; k.heard {
-			noise += k.levels.Noise() * k.levels.Noise()
-			heard++
-		}
-	}
-	if m.slowest < 0 || heard == 0 {
+	if m.slowest < 0 {
 		return math.Inf(1)
 	}
-	common := math.Sqrt(noise / float64(heard))
-	standardError := func(k *rank) float64 {
-		n := float64(max(1, k.levels.Samples()))
-		if k.filter == nil {
-			if _, p := k.levels.Suspect(); p > 0 {
-				n = 1
-			}
-		}
-		return max(common, k.levels.Noise()) / math.Sqrt(n)
+	first := b.loop.FirstWorker
+	common := 0.0 // variance
+	for r := first; r < b.loop.Ranks; r++ {
+		common += b.noise[r] * b.noise[r]
 	}
-	sum, variance := 0.0, 0.0
-	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-		e := b.level[r] * standardError(&b.ranks[r])
+	common /= float64(b.loop.Ranks - first)
+	variance := func(r int) float64 { return max(common, b.noise[r]*b.noise[r]) / b.samples[r] }
+	sum, all := 0.0, 0.0
+	for r := first; r < b.loop.Ranks; r++ {
 		sum += b.level[r]
-		variance += e * e
+		all += b.level[r] * b.level[r] * variance(r)
 	}
-	slowest := standardError(&b.ranks[m.slowest])
-	return math.Sqrt(slowest*slowest + variance/(sum*sum))
+	return math.Sqrt(variance(m.slowest) + all/(sum*sum))
 }

@@ -23,6 +23,10 @@ type sim struct {
 	sweeps int // until the end, -1 unknown
 	// What a move costs: all ranks stand still for moveFixed + moveAll * (fraction of all work moved), s.
 	moveFixed, moveAll float64
+	reply              float64      // s that ranks wait for an instruction where they obey it at once (Synchronous)
+	stall              float64      // s that a sweep lasts at least, however work is divided
+	competitors        []competitor // of ranks, beside speed
+	silent             func(rank int, t float64) bool
 
 	t          float64
 	k          int
@@ -37,6 +41,12 @@ type sim struct {
 	done       float64
 	final      bool
 
+	// What there was to use and what became of it, in units that the ranks could have done in the time.
+	available, moving float64
+	moved             float64   // units
+	moveTimes         []float64 // s, when each movement ended
+	moveCosts         []float64 // s that it took
+
 	seen    []Status // the statuses of the latest interaction
 	decided Decision // and the decision, its slices copied
 }
@@ -48,7 +58,7 @@ func newSim(t testing.TB, cfg Config, loop Loop, iterations int) *sim {
 	b, err := New(cfg, loop)
 	require.NoError(t, err)
 	s := &sim{b: b, cfg: cfg, loop: loop, rng: rand.New(rand.NewPCG(7, 7)), sweeps: -1, nextHook: 1,
-		speed: func(int, float64) float64 { return 1 }, block: loop.Start.Clone()}
+		speed: func(int, float64) float64 { return 1 }, silent: func(int, float64) bool { return false }, block: loop.Start.Clone()}
 	for r := range loop.Ranks {
 		own := loop.Start.Range(r)
 		s.owned = append(s.owned, loop.Weights.Units(own))
@@ -58,6 +68,55 @@ func newSim(t testing.TB, cfg Config, loop Loop, iterations int) *sim {
 	s.period = b.period.target
 	return s
 }
+
+// competitor shares the core of a rank with count processes by round robin: after each quantum of the rank come theirs.
+type competitor struct {
+	rank, count int
+	quantum     float64 // s
+	from        float64 // s
+	on, cycle   float64 // s: there for so long of each cycle; 0: always
+}
+
+func (c competitor) there(rank int, t float64) bool {
+	return c.rank == rank && t >= c.from && (c.cycle == 0 || math.Mod(t-c.from, c.cycle) < c.on)
+}
+
+// computing returns how long a rank that starts at time t takes for cpu seconds of computing.
+func (s *sim) computing(r int, t, cpu float64) float64 {
+	for _, c := range s.competitors {
+		if !c.there(r, t) {
+			continue
+		}
+		turn := float64(c.count+1) * c.quantum
+		into := math.Mod(t-c.from, turn)
+		delay := 0.0
+		if into >= c.quantum { // it is not the rank's turn
+			delay, into = turn-into, 0
+		}
+		full := math.Ceil((into+cpu)/c.quantum) - 1 // quanta that end before the work does
+		return delay + cpu + max(0, full)*float64(c.count)*c.quantum
+	}
+	return cpu
+}
+
+// spend lets t seconds pass, in which the ranks could have done work, and returns how much.
+func (s *sim) spend(t float64) (units float64) {
+	for r := s.loop.FirstWorker; r < s.loop.Ranks; r++ {
+		speed := s.speed(r, s.t)
+		for _, c := range s.competitors {
+			if c.there(r, s.t) {
+				speed /= float64(c.count + 1)
+			}
+		}
+		units += speed * t
+	}
+	s.available += units
+	s.t += t
+	return units
+}
+
+// efficiency is equation (2'): the part of the available computing time that was used.
+func (s *sim) efficiency() float64 { return s.done / s.available }
 
 // work lets time pass until the next interaction.
 func (s *sim) work() {
@@ -70,13 +129,13 @@ func (s *sim) work() {
 			return
 		}
 		s.sweeps = max(-1, s.sweeps-1)
-		longest := 0.0
+		longest := s.stall
 		for r := s.loop.FirstWorker; r < s.loop.Ranks; r++ {
-			longest = max(longest, s.owned[r]/s.speed(r, s.t))
+			longest = max(longest, s.computing(r, s.t, s.owned[r]/s.speed(r, s.t)))
 		}
 		for r := s.loop.FirstWorker; r < s.loop.Ranks; r++ {
 			st := &s.statuses[r]
-			took := s.owned[r] / s.speed(r, s.t)
+			took := s.computing(r, s.t, s.owned[r]/s.speed(r, s.t))
 			st.Units += s.owned[r]
 			st.Compute += took
 			st.Elapsed += longest
@@ -84,7 +143,7 @@ func (s *sim) work() {
 			st.Phases++
 			s.done += s.owned[r]
 		}
-		s.t += longest
+		s.spend(longest)
 	}
 }
 
@@ -104,7 +163,7 @@ func (s *sim) workFree() {
 		st.Phases++
 		s.done += units
 	}
-	s.t += s.period
+	s.spend(s.period)
 }
 
 // obey moves work as d says.
@@ -144,8 +203,10 @@ func (s *sim) obey(d *Decision) {
 	}
 	if len(d.Transfers) > 0 {
 		cost := s.moveFixed + s.moveAll*moved/total
-		s.t += cost
+		s.moving += s.spend(cost)
 		s.moves++
+		s.moved += moved
+		s.moveTimes, s.moveCosts = append(s.moveTimes, s.t), append(s.moveCosts, cost)
 		for r := range s.statuses {
 			if s.statuses[r].MoveTransfers > 0 {
 				s.statuses[r].MoveTime += cost
@@ -163,6 +224,9 @@ func (s *sim) step() Decision {
 		st.Interaction, st.PhasesLeft = s.k, s.sweeps
 		st.Owned, st.OwnedIterations = s.owned[r], s.iterations[r]
 		st.Compute /= max(0.1, 1+s.noise*s.rng.NormFloat64())
+		if s.silent(r, s.t) {
+			st.Units, st.Compute = 0, 0
+		}
 	}
 	s.seen = append(s.seen[:0], s.statuses...)
 	d := s.b.Decide(s.statuses)
@@ -178,6 +242,11 @@ func (s *sim) step() Decision {
 		}
 		s.pending = &d
 	} else {
+		s.spend(s.reply)
+		for r := range s.statuses {
+			s.statuses[r].Elapsed += s.reply
+			s.statuses[r].Wait += s.reply
+		}
 		s.obey(&d)
 	}
 	s.k++

@@ -26,8 +26,12 @@ type Loop struct {
 	Free bool
 	// Quantum is the measured scheduling quantum in seconds, >= 0. Zero means DefaultQuantum.
 	Quantum float64
-	// Interact is what one interaction costs a rank in seconds, >= 0. Zero means DefaultInteract.
+	// Interact is what one interaction costs a rank in seconds, >= 0, measured before the loop; Status.Interact keeps it up
+	// to date. Zero means DefaultInteract.
 	Interact float64
+	// Learn says that ranks measure their iterations (Status.Timings) and adopt weights (Decision.Profile). Requires Start,
+	// uniform Weights, and a loop that is not Free.
+	Learn bool
 }
 
 func (l Loop) validate() error {
@@ -43,7 +47,9 @@ func (l Loop) validate() error {
 	fault(!(l.Quantum >= 0) || math.IsInf(l.Quantum, 0), "quantum is %v s, want a finite time >= 0", l.Quantum)
 	fault(!(l.Interact >= 0) || math.IsInf(l.Interact, 0), "an interaction costs %v s, want a finite time >= 0", l.Interact)
 	fault(l.Free && l.Movement == Adjacent, "ranks of a free loop do not wait for their neighbours: its movement must be direct")
-	if l.blocks() {
+	fault(l.Learn && !l.Weights.Uniform(), "weights are given and shall be learned")
+	fault(l.Learn && l.Free, "a free loop does not learn weights: it corrects itself")
+	if l.blocks() || l.Learn {
 		if err := l.Start.Validate(); err != nil {
 			faults = append(faults, err)
 		} else {
@@ -79,6 +85,13 @@ type Status struct {
 	MoveTime      float64 // time this rank spent moving work since the previous status
 	MoveTransfers int     // transfers it took part in, as sender or receiver
 	MoveUnits     float64 // work units of these transfers
+
+	// Interact is the time since the previous status that was lost to interactions, waiting for the master included, and
+	// not to moving work; 0: not measured.
+	Interact float64 `json:",omitempty"`
+
+	Weights int      `json:",omitempty"` // version of the weights (Decision.Weights) that all units here are counted in
+	Timings []Timing `json:",omitempty"` // of a phase that was measured in parts: at most MaxTimings
 }
 
 // Decision is the instruction to all ranks and how it came about. Its slices belong to the Balancer and are valid
@@ -103,6 +116,9 @@ type Decision struct {
 	Plan                   int       // the chosen one's place among Plans
 	Outlook                Outlook   // by which they were compared
 	Reason                 string    // in words: why work moves or does not
+
+	Weights int       `json:",omitempty"` // version of the learned weights, 0: those of the Loop
+	Profile []float64 `json:",omitempty"` // the units of an iteration in each cell (Grid), where this instruction announces them
 }
 
 // Moved reports whether the instruction moves work.

@@ -207,7 +207,7 @@ func TestEquation14PeriodOfMovement(t *testing.T) {
 func TestNextHook(t *testing.T) {
 	p := newPeriod(Config{Period: 1}, Loop{})
 	assert.Equal(t, 1, p.hooks(1), "phases of unknown length")
-	p.phases([]Status{{Phases: 4, Elapsed: 1}, {Phases: 4, Elapsed: 2}, {}}, 0)
+	p.phase = bare(t, 3).look([]Status{{Phases: 4, Elapsed: 1}, {Phases: 4, Elapsed: 2}, {}}).phase
 	assert.InDelta(t, (0.25+0.5)/2, p.phase, 1e-12)
 	assert.Equal(t, 3, p.hooks(1))
 	assert.Equal(t, 1, p.hooks(0.01))

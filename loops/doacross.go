@@ -26,11 +26,11 @@ import (
 // Body may read, besides its own rows, the row before them in this strip and to the left of it as left by this
 // sweep, and the row behind them in this strip as left by the sweep before.
 type DOACROSS struct {
-	Name    string // for messages and records; default "doacross"
-	Outer   int    // sweeps
-	Rows    Range  // iterations of the distributed loop
-	Strip   Range  // iterations of the strip-mined loop: columns
-	Weights dist.Weights
+	Name    string        // for messages and records; default "doacross"
+	Outer   int           // sweeps
+	Rows    Range         // iterations of the distributed loop
+	Strip   Range         // iterations of the strip-mined loop: columns
+	Weights dist.Weights  // work units of each iteration; zero: 1 each
 	Arrays  []Array       // neighbours read each other's boundary rows; rows move with their iterations
 	Local   []hooks.Array // data that only moves with its iterations: coefficients, right-hand sides
 	Block   int           // columns in a strip; 0: chosen from measured costs (package pipeline)

@@ -18,12 +18,12 @@ import (
 // With Halo, Body may read one row of each neighbour, exchanged before each repetition (stencils); iterations stay in
 // blocks and move between neighbours. With After, all ranks have finished a repetition before the next begins.
 type DOALL struct {
-	Name    string // for messages and records; default "doall"
-	Repeat  int    // repetitions; 0 means 1
-	Rows    Range  // the iterations
-	Weights dist.Weights
-	Arrays  []Array // rows move with their iterations
-	Halo    bool    // before each repetition, row Lo-1 and row Hi of each rank's block are its neighbours' latest
+	Name    string       // for messages and records; default "doall"
+	Repeat  int          // repetitions; 0 means 1
+	Rows    Range        // the iterations
+	Weights dist.Weights // work units of each iteration; zero: unknown, and learned with Halo or After
+	Arrays  []Array      // rows move with their iterations
+	Halo    bool         // before each repetition, row Lo-1 and row Hi of each rank's block are its neighbours' latest
 	// Body does the iterations rows, which this rank owns, for the given repetition. Its effect must not depend on how
 	// the rows are split among calls.
 	Body func(repetition int, rows Range)
@@ -117,8 +117,9 @@ func (d DOALL) runInStep(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 				}
 			}
 			h.Begin()
-			for _, rows := range h.Ranges() {
+			for _, rows := range h.Parts() {
 				d.Body(rep.Steps, rows)
+				h.Lap(rows)
 			}
 			h.End()
 			rep.Steps++

@@ -19,6 +19,19 @@
 //
 // The pipeline fills once a run, not once a sweep. README.md shows what happens when rows move in the midst of it.
 //
+// # Iterations that differ in cost
+//
+// Weights say what iterations cost, relative to each other, where the program knows. Where it does not:
+//
+//   - a DOALL with Halo or After learns its weights while it repeats: before an interaction, one repetition calls Body for
+//     up to 32 parts of the rank's rows, and times each. Within some interactions the division follows the work, not the
+//     number of rows; package lb says what can be known and when;
+//   - a DOALL without either corrects itself as it goes: rates fall and rise with the iterations under way, ranks that run
+//     dry are given more, down to the last iterations;
+//   - a DOACROSS does not learn: one strip says nothing about the others. Give it Weights.
+//
+// Loops of more than 2^20 iterations, or of less than two a rank, do not learn.
+//
 // # Units and invariants
 //
 // Results are bit-identical for every number of ranks, every block size and every way of balancing, as long as the body's effect on a

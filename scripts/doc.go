@@ -4,4 +4,5 @@
 //	env.sh        tells cgo where Open MPI is; sourced
 //	run-demo.sh   make run: eight ranks, one of which is disturbed for a while
 //	pairs.sh      what balancing gains beside a competing load: ratios of interleaved runs
+//	lab/          one machine as a cluster of workstations; in Go
 package scripts
