@@ -54,6 +54,7 @@ type Hooks struct {
 	phase, next int            // hook executions so far; the one that interacts next
 	k           int            // interactions so far
 	obeyed      int            // last instruction obeyed, -1 none
+	lost        time.Duration  // in the interaction before, but for moving work
 	unanswered  []comm.Request // statuses sent, oldest first: at most two
 
 	began      time.Duration // of the loop
@@ -319,6 +320,7 @@ func (h *Hooks) Hook() (moved bool, err error) {
 }
 
 func (h *Hooks) interaction() (bool, error) {
+	began := h.c.Now()
 	if err := h.report(); err != nil {
 		return false, err
 	}
@@ -335,6 +337,7 @@ func (h *Hooks) interaction() (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	h.lost = h.c.Now() - began
 	h.next = h.phase + max(1, in.nextHook)
 	h.obeyed = in.interaction
 	return h.obey(in)
@@ -352,7 +355,7 @@ func (h *Hooks) report() error {
 		Age:   h.clock.time(now).Seconds(),
 		Owned: h.units, OwnedIterations: h.count(),
 		MoveTime: h.moved.time.Seconds(), MoveTransfers: h.moved.transfers, MoveUnits: h.moved.units,
-		Weights: h.weights.version, Timings: h.laps.take(),
+		Interact: h.lost.Seconds(), Weights: h.weights.version, Timings: h.laps.take(),
 	}
 	if h.loop.Phases > 0 {
 		s.PhasesLeft = max(0, h.loop.Phases-h.phase)

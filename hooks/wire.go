@@ -99,6 +99,7 @@ func encodeStatus(s *lb.Status) []byte {
 	e.Int(s.MoveTransfers)
 	e.Float64(s.MoveUnits)
 	e.Float64(s.Age)
+	e.Float64(s.Interact)
 	e.Int(s.Weights)
 	e.Int(len(s.Timings))
 	for _, t := range s.Timings {
@@ -117,7 +118,7 @@ func decodeStatus(b []byte) (lb.Status, error) {
 		Phases: d.Int(), PhasesLeft: d.Int(),
 		Owned: d.Float64(), OwnedIterations: d.Int(),
 		MoveTime: d.Float64(), MoveTransfers: d.Int(), MoveUnits: d.Float64(), Age: d.Float64(),
-		Weights: d.Int(),
+		Interact: d.Float64(), Weights: d.Int(),
 	}
 	for range d.Count(timingBytes) {
 		s.Timings = append(s.Timings, lb.Timing{Lo: d.Int(), Hi: d.Int(), Seconds: d.Float64()})

@@ -152,7 +152,7 @@ type survey struct {
 	elapsed    float64 // s, mean over the workers
 	phase      float64 // s, mean time between two hook executions; 0 unknown
 	units      float64 // work done, sum
-	interact   float64 // s, the longest that a rank has lost to interactions; 0 unknown
+	interact   float64 // s, the least that a rank has lost to the interaction before, the others wait for each other; 0 unknown
 	phasesLeft int     // hook executions until the loop ends, -1 if unknown
 	obeyed     int     // index of the last instruction that all workers have obeyed
 	mover      int     // the rank that has spent most time moving work, -1: nothing moved
@@ -173,8 +173,8 @@ func (b *Balancer) look(statuses []Status) survey {
 				v.units += s.Units
 			}
 		}
-		if isAmount(s.Interact) {
-			v.interact = max(v.interact, s.Interact)
+		if isAmount(s.Interact) && s.Interact > 0 && (v.interact == 0 || s.Interact < v.interact) {
+			v.interact = s.Interact
 		}
 		v.phasesLeft = max(v.phasesLeft, s.PhasesLeft)
 		v.obeyed = min(v.obeyed, s.Obeyed)

@@ -14,8 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the decisions in testdata")
 
-// The scripts in testdata say what happens and what is expected (see script), and behind a line "----" what the balancer
-// decided. Rewrite that part with
+// The scripts in testdata say what happens and what is expected (see script), and behind a line "----" what the
+// balancer decided. Rewrite that part with
 //
 //	go test ./lb -run Golden -update
 //
@@ -54,8 +54,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// claims says where each claim of S&S 1997 about the decision is held: scripts in testdata, or what only a run in real time
-// can show.
+// claims says where each claim of S&S 1997 about the decision is held: scripts in testdata, or what only a run in real
+// time can show.
 var claims = []struct{ claim, where string }{
 	{"4.10", "claim_4_10_rates_need_ten_quanta"},
 	{"4.11", "claim_4_11_longer_periods_unfiltered"},

@@ -61,7 +61,8 @@ func (p *period) disturbed(noise float64) {
 	}
 }
 
-// interacted takes in what an interaction cost the rank that it cost most, in s.
+// interacted takes in what an interaction cost the rank that it cost least, in s: that is the interaction. What it cost
+// others more is waiting for each other.
 func (p *period) interacted(t float64) {
 	p.interact += interactRecent * (t/interactFraction - p.interact)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A script says what happens to a loop in virtual time and what is expected of the decisions. Lines; # begins a comment:
+// A script says what happens in virtual time and what is expected of the decisions. Its lines, where # begins a comment:
 //
 //	loop RANKS adjacent|direct|free ITERATIONS [interact SECONDS] [quantum SECONDS]
 //	config [NAME:] [period=S] [threshold=X] [filter=F] [costbenefit=off] [interaction=synchronous] [policy=P]
@@ -329,8 +329,8 @@ func (run *scripted) note(d Decision, until float64) {
 //	first, last  time of the first and the last movement, s; infinite if there is none
 //	imbalance    the largest in the second half of the run
 //	ripple       the largest relative deviation of the raw rates of rank 0 from their mean, in the second half
-//	model        the efficiency that the model of Figure 31 gives for the load, with the mean delay from a change of it to
-//	             the next movement, and the mean time of the movements that answer it, as measured in the run
+//	model        the efficiency that the model of Figure 31 gives for the load, with the mean delay from a change of it
+//	             to the next movement, and the mean time of the movements that answer it, as measured in the run
 //	ownedR       units of rank R at the end
 //	rateR        filtered rate of rank R at the end, units/s
 func (run *scripted) quantity(t testing.TB, name string) float64 {
@@ -376,8 +376,8 @@ func (run *scripted) quantity(t testing.TB, name string) float64 {
 	return 0
 }
 
-// model is the model of Figure 31: t_f is how long work is still divided equally while the load is there, t_c how long it is
-// still divided for the load afterwards. The first movement after a change is its answer.
+// model is the model of Figure 31: t_f is how long work is still divided equally while the load is there, t_c how long it
+// is still divided for the load afterwards. The first movement after a change is its answer.
 func (run *scripted) model() float64 {
 	l := run.load
 	p, s := float64(run.loop.Ranks), l["to"]

@@ -58,7 +58,8 @@ func newSim(t testing.TB, cfg Config, loop Loop, iterations int) *sim {
 	b, err := New(cfg, loop)
 	require.NoError(t, err)
 	s := &sim{b: b, cfg: cfg, loop: loop, rng: rand.New(rand.NewPCG(7, 7)), sweeps: -1, nextHook: 1,
-		speed: func(int, float64) float64 { return 1 }, silent: func(int, float64) bool { return false }, block: loop.Start.Clone()}
+		speed: func(int, float64) float64 { return 1 }, silent: func(int, float64) bool { return false },
+		block: loop.Start.Clone()}
 	for r := range loop.Ranks {
 		own := loop.Start.Range(r)
 		s.owned = append(s.owned, loop.Weights.Units(own))

@@ -86,8 +86,8 @@ type Status struct {
 	MoveTransfers int     // transfers it took part in, as sender or receiver
 	MoveUnits     float64 // work units of these transfers
 
-	// Interact is the time since the previous status that was lost to interactions, waiting for the master included, and
-	// not to moving work; 0: not measured.
+	// Interact is what the interaction before took this rank, waiting for the master included, but not moving work; 0: not
+	// measured.
 	Interact float64 `json:",omitempty"`
 
 	Weights int      `json:",omitempty"` // version of the weights (Decision.Weights) that all units here are counted in

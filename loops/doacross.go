@@ -103,7 +103,8 @@ type across struct {
 	down   []comm.Request // per strip: the last row's send to the right
 	up     []comm.Request // per strip: the first row's send to the left
 
-	column float64 // s, shortest time seen for one column of this rank's rows
+	column float64 // s, shortest time seen for one column of this rank's rows in strips of this length
+	short  timing  // of the first sweep
 }
 
 func (x *across) run(cfg lb.Config) (*Report, error) {
@@ -138,8 +139,8 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	}
 	x.rep.Time, err = timed(x.c, func() error {
 		for x.rep.Steps < d.Outer {
-			if x.rep.Steps == 1 && d.Block == 0 {
-				if err := x.tune(costs); err != nil {
+			if d.Block == 0 {
+				if err := x.calibrate(costs); err != nil {
 					return err
 				}
 			}
@@ -192,16 +193,66 @@ func (x *across) setBlock(b int) {
 	x.down, x.up = make([]comm.Request, m*arrays), make([]comm.Request, m*arrays)
 }
 
-// tune chooses the block size from what the first sweep measured. All ranks have left it together.
-func (x *across) tune(costs pipeline.Costs) error {
+// enoughSweeps is how many sweeps a loop must have for its second one to be spent on measuring.
+const enoughSweeps = 16
+
+// calibrate sets the block size of the sweep that comes next, where it is automatic. The first one measures short strips,
+// the second one long ones: what a strip costs beside its columns, cold caches above all, is the body's own t_fixed. Then
+// the choice is made. All ranks leave a sweep together when the block size changes.
+func (x *across) calibrate(costs pipeline.Costs) error {
+	second := x.d.Outer >= enoughSweeps && x.c.Size() > 1
+	switch {
+	case x.rep.Steps == 1 && second:
+		if err := x.drain(); err != nil {
+			return err
+		}
+		x.short = x.measured()
+		x.setBlock(pipeline.StreamingSlack * x.block)
+		return nil
+	case x.rep.Steps == 2 && second:
+		return x.tune(costs, x.short, x.measured())
+	case x.rep.Steps == 1 && !second:
+		only := x.measured()
+		return x.tune(costs, only, only)
+	}
+	return nil
+}
+
+// timing is what strips of one length took.
+type timing struct {
+	block  int
+	column float64 // s, the shortest time for a column of this rank's rows
+}
+
+func (x *across) measured() timing {
+	t := timing{x.block, x.column}
+	x.column = 0
+	return t
+}
+
+// tune chooses the block size from what sweeps of short and of long strips measured: a column takes Iteration + Fixed/block.
+func (x *across) tune(costs pipeline.Costs, short, long timing) error {
 	if err := x.drain(); err != nil {
 		return err
 	}
-	slowest, err := comm.AllreduceMax(x.c, x.column)
+	fixed := 0.0
+	if long.block > short.block && long.column > 0 {
+		fixed = max(0, (short.column-long.column)/(1/float64(short.block)-1/float64(long.block)))
+	}
+	column := long.column - fixed/float64(long.block)
+	if long.column == 0 { // the rows changed in the middle of it
+		column = short.column
+	}
+	slowest, err := comm.AllreduceMax(x.c, max(0, column))
+	if err != nil {
+		return err
+	}
+	dearest, err := comm.AllreduceMax(x.c, fixed)
 	if err != nil {
 		return err
 	}
 	costs.Iteration = slowest
+	costs.Fixed += dearest
 	choice := pipeline.ChooseStreaming(costs, x.d.Strip.Len(), x.c.Size(), x.d.Outer-x.rep.Steps)
 	x.setBlock(choice.BlockSize)
 	x.h.SetPhases(x.h.PhasesDone() + (x.d.Outer-x.rep.Steps)*len(x.strips))
@@ -260,7 +311,7 @@ func (x *across) strip(s int, strip Range) error {
 	x.h.Begin()
 	x.d.Body(x.own, strip)
 	x.h.EndPart(float64(strip.Len()) / float64(x.d.Strip.Len()))
-	if t := (x.c.Now() - before).Seconds() / float64(strip.Len()); x.column == 0 || t < x.column {
+	if t := (x.c.Now() - before).Seconds() / float64(strip.Len()); strip.Len() == x.block && (x.column == 0 || t < x.column) {
 		x.column = t
 	}
 	for i, a := range x.d.Arrays {
