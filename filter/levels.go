@@ -9,10 +9,14 @@ const (
 	farOff = 4.0
 	// near is how close to a level, in standard deviations of the difference, a mean is taken for one of it.
 	near = 3.0
+	// alike is how far apart, in standard deviations of a sample, two levels must be not to be the same one.
+	alike = 2.0
 	// mostLevels is how many levels besides the present one are remembered; the least visited makes room.
 	mostLevels = 6
 	// doubtPrior is the weight, in visits, of what holds for all levels in what is expected of one of them.
 	doubtPrior = 1.0
+	// dipMemory is the number of samples over which passing ones are counted.
+	dipMemory = 32.0
 	// longMemory is the number of visits over which a level's habits are averaged.
 	longMemory = 12.0
 )
@@ -35,6 +39,8 @@ type Levels struct {
 
 	previous float64 // the previous raw rate at the present level
 
+	dips, dip float64 // which part of the samples are passing ones, of late, and their mean
+
 	suspects        int     // samples in a row far off the level
 	suspect         float64 // the latest of them
 	suspectLevel    int     // the remembered level that it belongs to, -1: none
@@ -54,9 +60,6 @@ type level struct {
 }
 
 func (l *level) noise() float64 { return max(noiseFloor, math.Sqrt(l.variance)) }
-
-// error is the relative standard error of the mean.
-func (l *level) error() float64 { return l.noise() / math.Sqrt(l.weight) }
 
 // deviation is how far a mean of count samples is off, in standard deviations of the difference.
 func (l *level) deviation(mean, count float64) float64 {
@@ -86,14 +89,14 @@ func (s *Levels) Observe(raw, elapsed float64) float64 {
 	case !isRate(raw):
 	case s.present.weight == 0 || s.present.mean == 0:
 		s.present = level{mean: raw, variance: noisePrior * noisePrior, weight: 1, lasting: 1}
-		s.previous = raw
+		s.previous, s.dip = raw, raw
 	default:
 		s.observe(raw, elapsed)
 	}
 	if rate, probability := s.Suspect(); probability > 0.5 {
 		return rate
 	}
-	return s.present.mean
+	return s.Level()
 }
 
 func (s *Levels) observe(raw, elapsed float64) {
@@ -103,6 +106,7 @@ func (s *Levels) observe(raw, elapsed float64) {
 			s.dismiss()
 		}
 		s.age += elapsed
+		s.dips -= s.dips / dipMemory
 		s.settle(raw, z)
 		return
 	}
@@ -170,7 +174,10 @@ func (s *Levels) find(mean, count float64) int {
 // visit makes a remembered level the present one.
 func (s *Levels) visit(i int) {
 	s.leave()
-	s.present, s.others[i] = s.others[i], s.present
+	was := s.present
+	s.present = s.others[i]
+	s.others = append(s.others[:i], s.others[i+1:]...)
+	s.remember(was)
 	s.enter()
 }
 
@@ -194,12 +201,15 @@ func (s *Levels) enter() {
 	s.lasting++
 	s.changes++
 	s.age, s.suspectAge, s.suspects = s.suspectAge, 0, 0
+	s.dips, s.dip = 0, s.present.mean
 	s.previous = 0
 	s.up, s.low = cusum{}, cusum{}
 }
 
 // dismiss takes the suspects for a dip or a spike.
 func (s *Levels) dismiss() {
+	s.dips += float64(s.suspects) * (1 - s.dips) / dipMemory
+	s.dip += (s.suspect - s.dip) * float64(s.suspects) / dipMemory
 	if s.suspects == 1 {
 		s.passed++
 		if s.suspectLevel < 0 {
@@ -218,8 +228,16 @@ func (s *Levels) dismiss() {
 	s.suspects, s.suspectAge = 0, 0
 }
 
-// remember keeps a level; where there are too many, in place of the one visited least.
+// remember keeps a level: as one with another that no sample could tell it from, or, where there are too many, in place of
+// the one visited least.
 func (s *Levels) remember(l level) {
+	for i := range s.others {
+		o := &s.others[i]
+		if math.Abs(o.mean/l.mean-1) < alike*max(o.noise(), l.noise()) {
+			o.merge(l)
+			return
+		}
+	}
 	if len(s.others) < mostLevels {
 		s.others = append(s.others, l)
 		return
@@ -233,14 +251,28 @@ func (s *Levels) remember(l level) {
 	s.others[least] = l
 }
 
-// Level returns the mean of the present level in units/s, 0 before the first sample. A suspect does not count.
-func (s *Levels) Level() float64 { return s.present.mean }
+// merge takes in another level that turned out to be the same.
+func (l *level) merge(m level) {
+	all := l.weight + m.weight
+	l.mean += (m.mean - l.mean) * m.weight / all
+	l.variance += (m.variance - l.variance) * m.weight / all
+	l.weight = min(all, stepMemory)
+	l.lasting += m.lasting
+	l.passed += m.passed
+	l.stayed += m.stayed
+	l.ended += m.ended
+	l.forget()
+}
+
+// Level returns the rate at the present level in units/s, 0 before the first sample. A suspect does not count. Dips and
+// spikes count by how common they are: a load that comes and goes faster than the samples is nothing but dips.
+func (s *Levels) Level() float64 { return s.present.mean + s.dips*(s.dip-s.present.mean) }
 
 // Suspect returns the rate in units/s that the rank has if the latest sample, far off the level, was the first of another one, and
 // the probability of that; 0 if the latest sample was as expected.
 func (s *Levels) Suspect() (rate, probability float64) {
 	if s.suspects == 0 {
-		return s.present.mean, 0
+		return s.Level(), 0
 	}
 	all := (s.lasting + 1) / (s.lasting + s.passed + 2)
 	rate, lasting, visits := s.suspect, 0.0, 0.0
@@ -282,7 +314,8 @@ func (s *Levels) SuspectAge() float64 { return s.suspectAge }
 func (s *Levels) Elsewhere() (rate, stay float64) {
 	best := 0.0
 	for i := range s.others {
-		if l := &s.others[i]; l.lasting > best {
+		l := &s.others[i]
+		if l.lasting > best && math.Abs(l.mean/s.present.mean-1) >= alike*s.present.noise() {
 			best, rate, stay = l.lasting, l.mean, 0
 			if l.ended > 0 {
 				stay = l.stayed / l.ended

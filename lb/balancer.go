@@ -42,6 +42,8 @@ type Balancer struct {
 	period    period
 	cost      costModel
 	outcome   outcome
+	ledger    ledger
+	changed   bool     // a rate has changed since the last decision, and that did not expect it
 	profile   *profile // nil: the weights are given
 	promised  float64  // part of the time that the chosen plan saves
 	tolerated float64  // part of the time: an imbalance that may be noise
@@ -76,7 +78,7 @@ func New(cfg Config, loop Loop) (*Balancer, error) {
 		next: make([]float64, n), part: make([]float64, n), chosen: make([]float64, n),
 		work: make([]float64, n), targets: make([]float64, n), want: make([]float64, n),
 		iterations: make([]int, n), parts: make([]int, n), least: make([]int, n),
-		period:  newPeriod(cfg, loop),
+		period: newPeriod(cfg, loop), ledger: ledger{caution: 1}, lastMove: -1,
 		random:  rand.New(rand.NewPCG(cfg.Seed, 0)),
 		profile: newProfile(loop),
 	}
@@ -108,6 +110,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 	}
 	target, limit := b.period.choose()
 	b.believe(target)
+	b.account()
 	m := b.measure(b.work, b.filtered)
 	if m.slowest >= 0 {
 		b.period.disturbed(b.noise[m.slowest])
@@ -135,6 +138,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 		d.Reason = "a random distribution, whatever the rates"
 	}
 	if len(b.transfers) > 0 {
+		b.ledger.moved(b.work)
 		b.commit(d.Interaction)
 		b.outcome.promise(d.Interaction, b.promised)
 	}
@@ -210,15 +214,7 @@ func (b *Balancer) learn(statuses []Status) {
 			b.period.moved(b.now, s.MoveTime)
 		}
 	}
-	changed := b.rates(statuses)
-	efficiency, rates := 0.0, 0.0
-	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-		rates += b.level[r]
-	}
-	if b.heard.elapsed > 0 && rates > 0 {
-		efficiency = b.heard.units / (b.heard.elapsed * rates)
-	}
-	b.outcome.observe(efficiency, b.heard.obeyed, changed)
+	b.changed = b.rates(statuses)
 }
 
 // takeStock fills work and iterations: what every rank owns once all orders are obeyed.

@@ -17,6 +17,9 @@ type costModel struct {
 // fade is how much weight the past keeps at each new movement: the fit rests on about 1/(1-fade) of them.
 const fade = 0.8
 
+// negligible is the part of the time that a fitted cost may be below zero and still count as zero.
+const negligible = 0.05
+
 // learn takes in what a movement of these transfers and units took, in s.
 func (m *costModel) learn(transfers int, units, time float64) {
 	t := float64(transfers)
@@ -38,8 +41,8 @@ func (m *costModel) fit() (perTransfer, perUnit float64) {
 	if determinant > 1e-6*m.tt*m.uu {
 		a := (m.ty*m.uu - m.uy*m.tu) / determinant
 		c := (m.uy*m.tt - m.ty*m.tu) / determinant
-		if a >= 0 && c >= 0 {
-			return a, c
+		if a*m.tt >= -negligible*m.ty && c*m.uu >= -negligible*m.uy {
+			return max(0, a), max(0, c)
 		}
 	}
 	switch {

@@ -88,6 +88,7 @@ func (b *Balancer) decideOn(d *Decision, m balance, statuses []Status, target fl
 
 // profitable is the profitability test: it weighs the plans, leaves the best one in b.want and reports whether it moves work.
 func (b *Balancer) profitable(d *Decision, rates []float64, target float64) bool {
+	b.ledger.judge()
 	d.Plan = b.choose(rates, target)
 	d.Plans, d.Outlook = b.plans, b.foreseen
 	best := b.plans[d.Plan]
@@ -109,6 +110,10 @@ func (b *Balancer) profitable(d *Decision, rates []float64, target float64) bool
 			d.Imbalance, d.Outlook.Rank, (d.Outlook.Here+d.Outlook.There)/2)
 	case !seen:
 		d.Reason = fmt.Sprintf("imbalance %.3f; it must last a little for a first move, whose cost is unknown", d.Imbalance)
+	case d.Benefit > d.Cost && b.ledger.caution > cautious:
+		d.Reason = fmt.Sprintf("imbalance %.3f, but moving costs %.3g s and brings %.3g s, and the moves of late have cost more than they brought", d.Imbalance, d.Cost, d.Benefit)
+	case d.Benefit > d.Cost:
+		d.Reason = fmt.Sprintf("imbalance %.3f, but moving costs %.3g s and brings %.3g s, less than twice that", d.Imbalance, d.Cost, d.Benefit)
 	default:
 		d.Reason = fmt.Sprintf("imbalance %.3f, but moving costs %.3g s and brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
 	}

@@ -48,13 +48,15 @@
 //	full    to the perfect distribution, and         stay     1->2                           is never late
 //	        stay there, or follow                             Here   There
 //	next    to the one that is perfect after the next change, and stay
-//	half, worst   a part of the way, only the slowest rank's surplus: where no change is expected; short of time, it may pay
+//	worst   only the slowest rank's surplus moves: where no change is expected; short of time, it may be all that pays
 //
 // A movement must save twice what it costs. The first one, whose cost is unknown, is taken to cost a period, and the rates
 // to stay as they are for as long as they have been: it waits until it could have paid for itself.
 //
 // Outcome. What a movement did to the measured throughput is compared with its promise; where most of the promise did not
-// come true (sweeps shorter than a few quanta) later promises are discounted, and the balancer stays still.
+// come true (sweeps shorter than a few quanta) later promises are discounted, and the balancer stays still. And every four
+// movements are held, all together, against not having made any (ledger): where that would have been better, the next ones must
+// promise twice as much, until movements pay again.
 //
 // Quantum. Where rates vary by more than 1/quantumscale over quantumscale quanta, the quantum is longer than measured, and
 // the period grows with it, by up to 8 times.

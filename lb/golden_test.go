@@ -113,7 +113,6 @@ var reasons = []struct{ text, script string }{
 	{"but moves have brought only", "reason_moves_have_not_paid"},
 	{"it pays to stay divided for its slow times", "reason_stay_divided_for_the_slow_times"},
 	{`(plan "next")`, "reason_plan_next"},
-	{`(plan "worst")`, "reason_plan_worst"},
 	{"; the loop ends before another interaction pays", "free_loop_last_interaction"},
 	{"rotating, whatever the rates", "rotate"},
 	{"a random distribution, whatever the rates", "random"},

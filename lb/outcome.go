@@ -20,9 +20,9 @@ type outcome struct {
 
 const (
 	// outcomeFade is how much weight the past keeps at each new movement, outcomePrior with how much promised rise kept
-	// one starts: three halvings of a rank's rate, or so.
-	outcomeFade  = 0.8
-	outcomePrior = 0.5
+	// one starts.
+	outcomeFade  = 0.95
+	outcomePrior = 0.2
 	// outcomeFull is the part of the promises kept that is as good as all: the samples are noisy.
 	outcomeFull = 0.8
 	// outcomeForget is how much is forgotten with each interaction: after some hundreds a movement is tried again.
@@ -62,4 +62,93 @@ func (o *outcome) promise(interaction int, rise float64) {
 		o.pending, o.whole = true, false
 		o.interaction, o.before, o.rise = interaction, o.latest, rise
 	}
+}
+
+// ledger compares what movements have brought together with not having made any of them: the efficiency measured since, the
+// time of the movements included, with the one that the distribution before the first of them would have had by the
+// rates. Outcome finds promises that do not come true; the ledger finds movements that keep their promise for so short a time
+// that it does not pay, whatever the outlook expected: two loads that come and go, one that comes and goes as it likes.
+type ledger struct {
+	before []float64 // units per rank, before the first of the movements
+	moves  int
+	gained float64 // s
+	kept   float64 // measured efficiency over that by the rates, of periods without movements; 0 unknown
+
+	caution float64 // 1..mostCaution
+}
+
+const (
+	// ledgerMoves is the number of movements that are judged together.
+	ledgerMoves = 2
+	// mostCaution bounds how much more than usual a movement must promise; cautionFade is what is left of the excess after
+	// an interaction.
+	mostCaution = 64
+	cautionFade = 0.999
+	// cautious is the caution from which on a refusal names it.
+	cautious = 1.5
+	// keptRecent is the weight of the latest period in kept.
+	keptRecent = 0.1
+)
+
+// observe takes in the period that has just ended: its measured efficiency, its length in s, and what the efficiency by the
+// rates is of the distribution before the movements.
+func (l *ledger) observe(efficiency, elapsed, before float64) {
+	l.caution = 1 + cautionFade*(l.caution-1)
+	if l.moves > 0 {
+		l.gained += (efficiency - l.kept*before) * elapsed
+	}
+}
+
+// calm takes in the efficiency of a period in which nothing moved and no rate changed, measured and by the rates.
+func (l *ledger) calm(measured, byRates float64) {
+	switch {
+	case !(byRates > 0):
+	case l.kept == 0:
+		l.kept = measured / byRates
+	default:
+		l.kept += keptRecent * (measured/byRates - l.kept)
+	}
+}
+
+// judge is called before a movement is considered: were the ones before it worth their while?
+func (l *ledger) judge() {
+	if l.moves < ledgerMoves {
+		return
+	}
+	if l.gained < 0 {
+		l.caution = min(mostCaution, 2*l.caution)
+	} else {
+		l.caution = max(1, l.caution/2)
+	}
+	l.moves = 0
+}
+
+// moved notes a movement away from the given distribution.
+func (l *ledger) moved(work []float64) {
+	if l.moves == 0 {
+		l.before = append(l.before[:0], work...)
+		l.gained = 0
+	}
+	l.moves++
+}
+
+// account lets the outcome and the ledger see the period that has just ended. It is called when the rates to go by are known.
+func (b *Balancer) account() {
+	rates := 0.0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		rates += b.level[r]
+	}
+	if b.loop.Free || !(b.heard.elapsed > 0) || !(rates > 0) {
+		return
+	}
+	efficiency := b.heard.units / (b.heard.elapsed * rates)
+	b.outcome.observe(efficiency, b.heard.obeyed, b.changed)
+	if !b.changed && b.heard.mover < 0 && b.heard.obeyed >= b.lastMove {
+		b.ledger.calm(efficiency, 1-b.measure(b.work, b.level).fraction())
+	}
+	before := 0.0
+	if b.ledger.moves > 0 {
+		before = 1 - b.measure(b.ledger.before, b.level).fraction()
+	}
+	b.ledger.observe(efficiency, b.heard.elapsed, before)
 }

@@ -4,7 +4,7 @@ import "math"
 
 // Plan is a distribution that was considered, and what it costs and loses by the Outlook.
 type Plan struct {
-	Name string // "none", "full", "half", "worst" or "next"
+	Name string // "none", "full", "worst" or "next"
 	// Then is what is done about the changes to come: "stay" with the plan, or "follow" each of them with a movement.
 	Then string
 	Cost float64 // s, of the movement to it
@@ -85,6 +85,21 @@ func (b *Balancer) outlook(target float64) Outlook {
 			o.Stay, o.Rank, o.Rate, o.Here, o.There = stay, r, rate, here, there
 		}
 	}
+	// Other ranks that come and go, and will be slower than now, end what this one's habits promise.
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		levels := &b.ranks[r].levels
+		if r == o.Rank || levels.Visits() < 2 {
+			continue
+		}
+		age, here := levels.Stay()
+		if rate, _ := levels.Elsewhere(); here > 0 && rate < b.level[r] {
+			stay := max(here-age, age/levels.Visits())
+			if age >= here {
+				stay = age
+			}
+			o.Horizon = min(o.Horizon, max(0, stay-delay))
+		}
+	}
 	o.Stay = max(0, o.Stay-delay)
 	if o.Stay >= o.Horizon {
 		o.Stay, o.Rank = o.Horizon, -1
@@ -158,7 +173,7 @@ func (b *Balancer) choose(rates []float64, target float64) int {
 	consider := func(c candidate, plan []float64) {
 		b.plans = append(b.plans, c.Plan)
 		certain := max(none.here-c.here, none.there-c.there) >= b.tolerated // or, given time, noise would be worth a movement
-		if certain && c.Total()+prudence*c.Cost < none.Total() && c.Total() < b.plans[best].Total() {
+		if certain && c.Total()+b.margin(c, none, o) < none.Total() && c.Total() < b.plans[best].Total() {
 			best, bestHere = len(b.plans)-1, c.here
 			copy(b.chosen, plan)
 		}
@@ -167,19 +182,22 @@ func (b *Balancer) choose(rates []float64, target float64) int {
 	if o.Rank >= 0 {
 		consider(stay("next", b.next), b.next)
 	} else {
-		// Where rates come and go, moving in part now means moving again soon; short of time it may be all that pays.
+		// Where rates come and go, moving in part now means moving again soon; short of time it may be all that pays. Half
+		// of the way is never the best: both cost and loss are proportional to the way.
 		b.shareOut(b.part, rates)
 		consider(stay("worst", b.part), b.part)
-		for r := range b.part {
-			b.part[r] = (b.want[r] + b.work[r]) / 2
-		}
-		consider(stay("half", b.part), b.part)
 	}
 	if best > 0 {
 		copy(b.want, b.chosen)
 		b.promised = none.here - bestHere
 	}
 	return best
+}
+
+// margin is what a plan must save beyond its cost, in s: prudence times that, and where movements have not paid of late, more;
+// then also some of the times in which the distribution is behind the rates.
+func (b *Balancer) margin(c, none candidate, o Outlook) float64 {
+	return prudence*b.ledger.caution*c.Cost + (b.ledger.caution-1)*none.here*o.Reaction
 }
 
 // shareOut fills plan with the present work, but that the slowest rank gives its surplus away: to the ranks that

@@ -454,3 +454,27 @@ func TestWorkComesBackWhateverTheSpeedsDid(t *testing.T) {
 
 // newSimOf is newSim for a property.
 func newSimOf(t *rapid.T, cfg Config, loop Loop) *sim { return newSim(&testing.T{}, cfg, loop, 0) }
+
+// Short of time, that the slowest rank gives its surplus to its neighbours can pay where dividing all work anew does not:
+// the dearer a unit is to move, the less is moved.
+func TestTheSlowestRankAlonePaysWhereAFullDivisionDoesNot(t *testing.T) {
+	var chosen []string
+	for perUnit := 1e-4; perUnit < 1e-2; perUnit *= 1.01 {
+		b, err := New(Config{Period: 1}, Loop{Ranks: 9, Movement: Adjacent, Start: dist.Even(dist.Span(0, 9000), 9, 0)})
+		require.NoError(t, err)
+		copy(b.work, []float64{1040, 1000, 1000, 1000, 1100, 1000, 1000, 1000, 960})
+		for r := range b.level {
+			b.level[r] = 1000
+		}
+		b.now, b.heard.phasesLeft, b.period.phase = 100, 11, 1 // the first of which is over before the instruction is obeyed
+		b.cost.learn(1, 1000, 1000*perUnit)
+		b.cost.learn(2, 1000, 1000*perUnit) // so that transfers cost nothing
+		best := b.choose(b.level, 1)
+		name := b.plans[best].Name
+		if len(chosen) == 0 || chosen[len(chosen)-1] != name {
+			chosen = append(chosen, name)
+		}
+	}
+	assert.Equal(t, []string{"full", "worst", "none"}, chosen)
+}
+

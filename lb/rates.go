@@ -31,7 +31,7 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 		raw, ok := k.sample(&statuses[r], b.filtered[r])
 		b.raw[r] = 0
 		if ok {
-			changes := k.levels.Changes()
+			changes, believed := k.levels.Changes(), b.believed(r)
 			b.raw[r] = raw
 			k.levels.Observe(raw, k.elapsed)
 			k.elapsed = 0
@@ -48,7 +48,8 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 				b.filtered[r] = k.filter.Next(raw)
 			}
 			k.heard = true
-			changed = changed || k.levels.Changes() > changes
+			// A change that the last decision went by already is no news.
+			changed = changed || k.levels.Changes() > changes && !believed
 		}
 		if k.heard {
 			sumFiltered += b.filtered[r]

@@ -204,6 +204,8 @@ func TestRules(t *testing.T) {
 		{file("spmd", gompi), "only comm/mpi may"},
 		{test(file("comm/commtest", gompi)), "only comm/mpi may"},
 		{file("hooks", "shiftwork/lb", "shiftwork/comm", "time"), ""},
+		{file("hooks", "shiftwork/placement"), ""},
+		{file("lb", "shiftwork/placement"), "lb may use only"},
 		{file("hooks", "shiftwork/comm/local"), "spmd picks the transport"},
 		{file("loops", "shiftwork/comm/mpi"), "spmd picks the transport"},
 		{test(file("loops", "shiftwork/comm/sim")), ""},
