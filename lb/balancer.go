@@ -25,6 +25,7 @@ type Balancer struct {
 	raw, filtered, level []float64 // units/s per rank: samples (0 none), filtered, of the level between changes
 	noise, samples       []float64 // per rank: relative deviation of a sample from the level, and how many stand behind it
 	suspects             []int     // ranks whose latest sample is far off their level
+	fickle               []int     // ranks whose rate is known to come and go
 	work, targets, want  []float64 // units per rank: owned when all orders are obeyed, perfect, planned
 	iterations, parts    []int     // owned in iterations, planned
 	least                []int     // iterations that a rank must keep; scratch
@@ -36,6 +37,7 @@ type Balancer struct {
 	unused       [][]dist.Transfer // of orders that all have obeyed
 	divider      dist.Divider
 
+	auto      bool    // the filter is the automatic one
 	heard     survey  // of the present statuses
 	now       float64 // s since the start, mean over the workers
 	lastMove  int     // interaction of the last instruction that moved work, or before the first
@@ -82,9 +84,10 @@ func New(cfg Config, loop Loop) (*Balancer, error) {
 		random:  rand.New(rand.NewPCG(cfg.Seed, 0)),
 		profile: newProfile(loop),
 	}
+	b.auto = spec.String() == "auto"
 	for r := loop.FirstWorker; r < n; r++ {
 		b.noise[r], b.samples[r] = b.ranks[r].levels.Noise(), 1
-		if spec.String() != "auto" {
+		if !b.auto {
 			b.ranks[r].filter = spec.New()
 		}
 	}
@@ -110,8 +113,12 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 	}
 	target, limit := b.period.choose()
 	b.believe(target)
-	b.account()
 	m := b.measure(b.work, b.filtered)
+	level := m // of the levels: with the automatic filter these are the filtered rates
+	if !b.auto {
+		level = b.measure(b.work, b.level)
+	}
+	b.account(level)
 	if m.slowest >= 0 {
 		b.period.disturbed(b.noise[m.slowest])
 	}
@@ -124,7 +131,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 	case waits != "":
 		d.Reason = waits
 	case b.cfg.Policy == On:
-		b.decideOn(&d, m, statuses, target)
+		b.decideOn(&d, m, level, statuses, target)
 	case b.cfg.Policy == Off:
 		d.Reason = "balancing is off"
 	case b.loop.Free && m.slowest >= 0 && m.balanced < b.shortest():
@@ -225,16 +232,6 @@ func (b *Balancer) takeStock(statuses []Status) {
 			b.work[r], b.iterations[r] = b.loop.Weights.Units(own), own.Len()
 		}
 		return
-	}
-	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-		s := &statuses[r]
-		b.work[r], b.iterations[r] = 0, max(0, s.OwnedIterations)
-		if isAmount(s.Owned) {
-			b.work[r] = s.Owned
-		}
-		if b.loop.Free && isAmount(s.Age) {
-			b.work[r] -= b.filtered[r] * s.Age
-		}
 	}
 	keep := b.orders[:0]
 	for i := range b.orders {

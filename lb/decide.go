@@ -35,7 +35,7 @@ func (b *Balancer) threshold() float64 {
 }
 
 // decideOn is the paper's Figure 21: imbalance, threshold, plan, profitability. It fills b.transfers if work moves.
-func (b *Balancer) decideOn(d *Decision, m balance, statuses []Status, target float64) {
+func (b *Balancer) decideOn(d *Decision, m, level balance, statuses []Status, target float64) {
 	if why := b.immovable(); why != "" {
 		d.Reason = why
 		return
@@ -44,7 +44,7 @@ func (b *Balancer) decideOn(d *Decision, m balance, statuses []Status, target fl
 		d.Reason = "no rates yet, or no work"
 		return
 	}
-	rates, passed := b.imbalanced(d, m)
+	rates, passed := b.imbalanced(d, level)
 	if !passed {
 		return
 	}
@@ -148,9 +148,8 @@ func (b *Balancer) immovable() string {
 // fast, but their noise is large and, one rank in many being unlucky, passes any fixed threshold at times. The levels, means
 // since the last change, have a known error. So the fast test needs both; and where all has been quiet the levels alone may
 // show a small but certain imbalance.
-func (b *Balancer) imbalanced(d *Decision, m balance) (rates []float64, passed bool) {
+func (b *Balancer) imbalanced(d *Decision, level balance) (rates []float64, passed bool) {
 	auto := !b.cfg.NoThreshold && b.cfg.Threshold == 0
-	level := b.measure(b.work, b.level)
 	certain := level.fraction()
 	// The slowest of P ranks in falseAlarms decisions, by the union bound. Decisions that rest on the mean of n samples
 	// are independent of each other only every n.

@@ -132,8 +132,9 @@ func (l *ledger) moved(work []float64) {
 	l.moves++
 }
 
-// account lets the outcome and the ledger see the period that has just ended. It is called when the rates to go by are known.
-func (b *Balancer) account() {
+// account lets the outcome and the ledger see the period that has just ended. It is called when the rates to go by
+// are known, and with what they say of the present distribution.
+func (b *Balancer) account(now balance) {
 	rates := 0.0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		rates += b.level[r]
@@ -144,7 +145,7 @@ func (b *Balancer) account() {
 	efficiency := b.heard.units / (b.heard.elapsed * rates)
 	b.outcome.observe(efficiency, b.heard.obeyed, b.changed)
 	if !b.changed && b.heard.mover < 0 && b.heard.obeyed >= b.lastMove {
-		b.ledger.calm(efficiency, 1-b.measure(b.work, b.level).fraction())
+		b.ledger.calm(efficiency, 1-now.fraction())
 	}
 	before := 0.0
 	if b.ledger.moves > 0 {

@@ -35,7 +35,9 @@ const (
 	// prudence is how many times its cost a movement must save, less one: how long rates stay as they are is a gross
 	// estimate, and doing nothing costs nothing.
 	prudence = 1
-	// moved is the least part of a unit whose movement counts.
+	// inQuestion is which part of the largest change of work a rank's must be for its habits to count.
+	inQuestion = 0.9
+	// movedUnits is the least part of a unit whose movement counts.
 	movedUnits = 0.5
 )
 
@@ -58,7 +60,7 @@ func (b *Balancer) outlook(target float64) Outlook {
 		most = max(most, math.Abs(b.want[r]-b.work[r]))
 	}
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-		if math.Abs(b.want[r]-b.work[r]) < most/2 {
+		if math.Abs(b.want[r]-b.work[r]) < inQuestion*most {
 			continue
 		}
 		levels := &b.ranks[r].levels
@@ -86,9 +88,9 @@ func (b *Balancer) outlook(target float64) Outlook {
 		}
 	}
 	// Other ranks that come and go, and will be slower than now, end what this one's habits promise.
-	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+	for _, r := range b.fickle {
 		levels := &b.ranks[r].levels
-		if r == o.Rank || levels.Visits() < 2 {
+		if r == o.Rank {
 			continue
 		}
 		age, here := levels.Stay()
@@ -278,28 +280,27 @@ func (b *Balancer) moveCost(from, to []float64) float64 {
 		}
 		return cost
 	}
-	// Surpluses meet deficits: a rank with k times the mean of the other side takes part in about k transfers.
-	var sum, count [2]float64
-	side := func(r int) (int, float64) {
-		if d := from[r] - to[r]; d < 0 {
-			return 1, -d
-		} else {
-			return 0, d
-		}
-	}
+	// Surpluses meet deficits: a rank with k times the mean of the other side takes part in about k transfers. The one
+	// that moves most sets the cost.
+	var sum, count, most [2]float64
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-		if i, d := side(r); d > movedUnits {
-			sum[i] += d
-			count[i]++
+		d, side := from[r]-to[r], 0
+		if d < 0 {
+			d, side = -d, 1
+		}
+		if d > movedUnits {
+			sum[side] += d
+			count[side]++
+			most[side] = max(most[side], d)
 		}
 	}
 	cost := 0.0
-	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-		if i, d := side(r); d > movedUnits {
-			transfers := 1.0
-			if other := 1 - i; sum[other] > 0 {
-				transfers = max(1, d*count[other]/sum[other])
-			}
+	for side, d := range most {
+		transfers := 1.0
+		if other := 1 - side; sum[other] > 0 {
+			transfers = max(1, d*count[other]/sum[other])
+		}
+		if d > 0 {
 			cost = max(cost, perUnit*d+perTransfer*transfers)
 		}
 	}

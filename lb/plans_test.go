@@ -477,4 +477,3 @@ func TestTheSlowestRankAlonePaysWhereAFullDivisionDoesNot(t *testing.T) {
 	}
 	assert.Equal(t, []string{"full", "worst", "none"}, chosen)
 }
-

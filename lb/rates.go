@@ -16,10 +16,11 @@ type rank struct {
 	units, compute float64
 	elapsed        float64 // s since the last sample
 
-	heard bool // there has been a sample
+	heard  bool // there has been a sample
+	fickle bool // its rate is known to come and go
 }
 
-// rates takes the samples out of the statuses and returns whether the rate of any rank has changed by more than its noise.
+// rates takes the samples out of the statuses, and what the ranks own where only they know, and returns whether the rate of any rank has changed by more than its noise.
 func (b *Balancer) rates(statuses []Status) (changed bool) {
 	b.suspects = b.suspects[:0]
 	sumFiltered, sumLevel, heard := 0.0, 0.0, 0
@@ -28,7 +29,8 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 		if isAmount(statuses[r].Elapsed) {
 			k.elapsed += statuses[r].Elapsed
 		}
-		raw, ok := k.sample(&statuses[r], b.filtered[r])
+		s := &statuses[r]
+		raw, ok := k.sample(s, b.filtered[r])
 		b.raw[r] = 0
 		if ok {
 			changes, believed := k.levels.Changes(), b.believed(r)
@@ -49,7 +51,22 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 			}
 			k.heard = true
 			// A change that the last decision went by already is no news.
-			changed = changed || k.levels.Changes() > changes && !believed
+			if now := k.levels.Changes(); now > changes {
+				changed = changed || !believed
+				if !k.fickle && k.levels.Visits() >= 2 {
+					k.fickle = true
+					b.fickle = append(b.fickle, r)
+				}
+			}
+		}
+		if !b.loop.blocks() {
+			b.work[r], b.iterations[r] = 0, max(0, s.OwnedIterations)
+			if isAmount(s.Owned) {
+				b.work[r] = s.Owned
+			}
+			if b.loop.Free && isAmount(s.Age) {
+				b.work[r] -= b.filtered[r] * s.Age
+			}
 		}
 		if k.heard {
 			sumFiltered += b.filtered[r]
