@@ -26,6 +26,27 @@
 // A program whose iterations differ in cost says so by Loop.Weights, or lets them be learned: it calls Parts and Lap between
 // Begin and End (see Hooks.Parts).
 //
+// # Where the hook stands
+//
+// A hook that does nothing takes some 60 ns with the timing around it, and may cost 1 % of the code between two hooks: 6 us
+// are enough (S&S 1997, section 5.1.2). In a nest of several loops around the distributed one a program need not know
+// where that is. It describes the nest to [Hooks.Place] and marks the end of each iteration of each loop; package placement
+// chooses among these places, first by operation counts, then by times that were measured:
+//
+//	p, err := h.Place(nest)
+//	for step {
+//		for substep {
+//			for row { ... }            // distributed
+//			moved, err := p.End(1)     // the hook, if it belongs here
+//		}
+//		moved, err := p.End(0)         // or here
+//	}
+//
+// Report.Placement says what was chosen, what a hook costs there, and why. A level that is too short for a hook, inside one
+// that is too long to wait for (0.1 s), is strip mined: a hook after so many of its iterations. The distributed loop itself
+// can be strip mined only where ranks do not wait for each other, which is what Free does with its chunks (the MM of the
+// paper). The measured costs are those of the beginning; a nest that changes its nature later keeps its hook.
+//
 // # Limits
 //
 // The master is a role of rank 0 and has no thread of its own: rank 0 serves it in its hooks and while it waits for

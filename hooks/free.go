@@ -57,7 +57,10 @@ type Free struct {
 	obeyed  int
 
 	began, since, start time.Duration
-	units               float64 // done since the last status
+	ended               time.Duration // when the last chunk was done
+	between             time.Duration // the shortest time from the end of a chunk to the begin of the next: an empty hook
+	handedOut           int           // iterations in all chunks
+	units               float64       // done since the last status
 	compute             time.Duration
 	chunks              int
 	moved               movement
@@ -184,6 +187,10 @@ func (f *Free) Next() (repetition int, r dist.Range, ok bool, err error) {
 	}
 	f.chunk = f.cut()
 	f.start = f.c.Now()
+	if f.handedOut > 0 && (f.between == 0 || f.start-f.ended < f.between) {
+		f.between = f.start - f.ended
+	}
+	f.handedOut += f.chunk.Len()
 	return f.chunk.repetition, f.chunk.Range, true, nil
 }
 
@@ -191,7 +198,8 @@ func (f *Free) finishChunk() {
 	if f.chunk.Empty() {
 		return
 	}
-	took := f.c.Now() - f.start
+	f.ended = f.c.Now()
+	took := f.ended - f.start
 	units := f.loop.Weights.Units(f.chunk.Range)
 	f.compute += took
 	f.units += units
@@ -513,5 +521,21 @@ func (f *Free) Finish() (*Report, error) {
 		Elapsed: (f.c.Now() - f.began).Seconds(),
 		Compute: f.total.compute.Seconds(), Move: f.total.move.Seconds(), Taken: f.total.iterations,
 	}
-	return gatherReport(f.c, own, f.k, f.master, f.interact, f.record)
+	return gatherReport(f.c, own, f.k, f.master, f.interact, f.placed(), f.record)
+}
+
+// placed is where this rank's hooks were; nil if it had no chunks that took time, or no hooks.
+func (f *Free) placed() *Placement {
+	chunks := f.total.chunks
+	if !f.active || chunks == 0 || f.total.compute == 0 {
+		return nil
+	}
+	at := &Placement{
+		Position: "lbhook0a", Loop: f.loop.Name, Strip: f.handedOut / chunks,
+		Between: f.total.compute.Seconds() / float64(chunks), Hook: f.between.Seconds(),
+		Reason: fmt.Sprintf("nobody waits for anybody: %s is strip mined, in strips of an eighth of a period, of %v at least if a period has it",
+			f.loop.Name, worthHook),
+	}
+	at.Share = at.Hook / at.Between
+	return at
 }

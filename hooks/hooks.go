@@ -50,6 +50,7 @@ type Hooks struct {
 	master   *master // on rank 0
 	interact float64 // s, measured at start
 	clock    masterClock
+	placer   *Placer // nil: the program calls Hook itself
 
 	phase, next int            // hook executions so far; the one that interacts next
 	k           int            // interactions so far
@@ -255,14 +256,18 @@ func (h *Hooks) Begin() {
 }
 
 // End ends the computing of a phase that did all iterations of Range once.
-func (h *Hooks) End() { h.EndPart(1) }
+func (h *Hooks) End() {
+	h.EndPart(1)
+	h.laps.now = false // one pass over the iterations tells all
+	h.laps.passed()
+}
 
 // EndPart ends the computing of a phase that did the given fraction of each own iteration, such as one strip of a
-// strip-mined loop.
+// strip-mined loop. Fractions of a phase whose computing is interrupted add up: EndPart(0), and End at last.
 func (h *Hooks) EndPart(fraction float64) {
 	took := h.c.Now() - h.start
 	h.compute += took
-	h.laps.phase = took
+	h.laps.took += took
 	h.inPhase = false
 	h.done += h.units * fraction
 	h.plainDone += h.plain * fraction
@@ -549,5 +554,5 @@ func (h *Hooks) Finish() (*Report, error) {
 		Elapsed: (h.c.Now() - h.began).Seconds(),
 		Compute: h.total.compute.Seconds(), Move: h.total.move.Seconds(), Taken: h.total.iterations,
 	}
-	return gatherReport(h.c, own, h.k, h.master, h.interact, h.record)
+	return gatherReport(h.c, own, h.k, h.master, h.interact, h.placer.report(), h.record)
 }

@@ -57,7 +57,8 @@ type laps struct {
 	schedule
 	now     bool          // this phase is measured
 	since   time.Duration // the clock when the part under way began
-	phase   time.Duration // the computing of the last phase
+	phase   time.Duration // the computing of the last phase, or of its last pass over the iterations
+	took    time.Duration // of this one, so far
 	timings []lb.Timing
 }
 
@@ -66,6 +67,14 @@ type laps struct {
 func (l *laps) prepare(k, phase, next int) {
 	l.now = phase+1 == next && l.measures(k)
 	l.timings = l.timings[:0]
+	l.passed()
+}
+
+// passed is called when all own iterations have been done once.
+func (l *laps) passed() {
+	if l.took > 0 {
+		l.phase, l.took = l.took, 0
+	}
 }
 
 // take returns the timings of the phase, in memory of their own.

@@ -16,6 +16,7 @@ type Report struct {
 	Interact        float64      `json:"interact_s"`       // one interaction, measured at start
 	Period          float64      `json:"period_s"`         // the last target period; 0: no interaction
 	Ranks           []RankReport `json:"ranks"`
+	Placement       *Placement   `json:"placement,omitempty"` // of the hook; nil: the program placed it (a free loop: rank 0's, on average)
 }
 
 // RankReport is one rank's part.
@@ -40,7 +41,7 @@ func (r RankReport) Rate() float64 {
 	return r.Units / r.Compute
 }
 
-func gatherReport(c comm.Comm, own RankReport, interactions int, m *master, interact float64, record func(Event)) (*Report, error) {
+func gatherReport(c comm.Comm, own RankReport, interactions int, m *master, interact float64, place *Placement, record func(Event)) (*Report, error) {
 	var e comm.Encoder
 	e.Int(own.Rank)
 	e.Int(own.Iterations)
@@ -53,7 +54,7 @@ func gatherReport(c comm.Comm, own RankReport, interactions int, m *master, inte
 	if err != nil || c.Rank() != 0 {
 		return nil, err
 	}
-	rep := &Report{Interactions: interactions, Interact: interact}
+	rep := &Report{Interactions: interactions, Interact: interact, Placement: place}
 	for _, b := range all {
 		d := comm.NewDecoder(b)
 		r := RankReport{Rank: d.Int(), Iterations: d.Int(), Units: d.Float64(), Elapsed: d.Float64(), Compute: d.Float64(), Move: d.Float64(), Taken: d.Int()}

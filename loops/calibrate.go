@@ -5,70 +5,199 @@ import (
 	"time"
 
 	"shiftwork/comm"
-	"shiftwork/pipeline"
+	"shiftwork/hooks"
 )
 
-// measureShift measures t_fixed and t_incr of equation (8): the time to shift an empty message, and each further
-// element, from one rank to the next (S&S 1997, section 4.2.4). A message travels along all ranks and back; the fastest
-// of several rounds counts, so that a competing load does not. At most about 50 ms.
-func measureShift(c comm.Comm) (pipeline.Costs, error) {
-	const elements = 1024
-	var costs pipeline.Costs
-	if c.Size() == 1 {
-		return costs, nil
-	}
-	empty, err := fastestRound(c, nil)
-	if err != nil {
-		return costs, err
-	}
-	full, err := fastestRound(c, make([]byte, 8*elements))
-	if err != nil {
-		return costs, err
-	}
-	hops := float64(2 * (c.Size() - 1))
-	costs.Fixed = empty / hops
-	costs.Incr = max(0, (full-empty)/hops/elements)
-	return costs, nil
+// Tags of calibration and of tuning, far from those of the loops' data.
+const (
+	tagBurst = hooks.MaxTag - 20 - iota // messages like those of strips
+	tagMark                             // the last of a burst
+	tagTune                             // costs to rank 0, and its choice back
+)
+
+const (
+	// calibration is how long messages are measured at most, but for the last round: 50 ms, for four kinds of rounds.
+	calibration = 50 * time.Millisecond
+	// mostRounds of a kind: the shortest of so many is free of competing loads.
+	mostRounds = 12
+	// burst is how many strips' messages are timed at once: one message takes hardly longer than reading the clock.
+	burst = 4
+	// probeElements of 8 bytes each are in a long message: below the eager limit of common networks (4 KiB), like strips.
+	probeElements = 256
+	// disagree is the factor by which the two shortest samples of one time may differ, if it is to be trusted.
+	disagree = 2.0
+)
+
+// smallest keeps the two smallest of some samples: a competing load makes samples longer, never shorter.
+type smallest struct {
+	first, second float64
+	count         int
 }
 
-// fastestRound is the shortest time in seconds, of up to 20 within 20 ms, that b takes from rank 0 to the last rank and
-// back; the same on every rank.
-func fastestRound(c comm.Comm, b []byte) (float64, error) {
-	last := c.Size() - 1
-	shortest, began := math.Inf(1), c.Now()
-	for range 20 {
-		if c.Rank() > 0 {
-			if _, err := c.Recv(c.Rank()-1, tagTime, b); err != nil {
-				return 0, err
+func (s *smallest) add(t float64) {
+	switch {
+	case s.count == 0:
+		s.first, s.second = t, math.Inf(1)
+	case t < s.first:
+		s.first, s.second = t, s.first
+	default:
+		s.second = min(s.second, t)
+	}
+	s.count++
+}
+
+// doubtful reports whether there is no second sample that is like the first.
+func (s *smallest) doubtful() bool { return s.count < 2 || s.second > disagree*s.first }
+
+// messages is what handing over boundaries costs, equation (8), for a rank with two neighbours (S&S 1997, section 4.2.4).
+// What keeps the processor busy counts in every strip; what a message takes beside that only where somebody waits for it.
+type messages struct {
+	fixed, incr      float64 // s, and s per 8 bytes: the processor, to send and to receive one strip's messages
+	delay, delayIncr float64 // the same: a message on its way, with nobody busy
+	doubtful         bool    // samples disagree
+}
+
+// measureMessages measures with empty messages and with long ones: the processor's part by bursts between neighbours,
+// the whole by a message that travels along all ranks and back. The result is the same on every rank.
+func measureMessages(c comm.Comm) (m messages, err error) {
+	if c.Size() == 1 {
+		return m, nil
+	}
+	var busy, hop [2]float64
+	for i, elements := range []int{0, probeElements} {
+		b := make([]byte, 8*elements)
+		for kind, round := range []func(comm.Comm, []byte) (float64, error){burstRound, travelRound} {
+			t, doubtful, err := shortestRound(c, func() (float64, error) { return round(c, b) })
+			if err != nil {
+				return m, err
+			}
+			m.doubtful = m.doubtful || doubtful
+			if kind == 0 {
+				busy[i] = t
+			} else {
+				hop[i] = t
 			}
 		}
-		start := c.Now()
-		if c.Rank() < last {
-			if err := c.Send(c.Rank()+1, tagTime, b); err != nil {
-				return 0, err
-			}
-			if _, err := c.Recv(c.Rank()+1, tagTime, b); err != nil {
-				return 0, err
-			}
+	}
+	m.fixed, m.incr = busy[0], max(0, busy[1]-busy[0])/probeElements
+	// The time for one hop has the work for one message in it: half of a strip's, where there are two neighbours.
+	part := 1.0
+	if c.Size() > 2 {
+		part = 0.5
+	}
+	m.delay = max(0, hop[0]-part*m.fixed)
+	m.delayIncr = max(0, (hop[1]-hop[0])/probeElements-part*m.incr)
+	return m, nil
+}
+
+// shortestRound is the time in s of the shortest of up to mostRounds rounds, on the rank where that takes longest. All
+// ranks do the same rounds, and doubt together.
+func shortestRound(c comm.Comm, round func() (float64, error)) (t float64, doubtful bool, err error) {
+	var samples smallest
+	began := c.Now()
+	for n := range mostRounds {
+		t, err := round()
+		if err != nil {
+			return 0, false, err
 		}
-		shortest = min(shortest, (c.Now() - start).Seconds())
-		if c.Rank() > 0 {
-			if err := c.Send(c.Rank()-1, tagTime, b); err != nil {
-				return 0, err
-			}
-		}
+		samples.add(t)
 		enough := []byte{0}
-		if c.Now()-began > 20*time.Millisecond {
+		// As if another round took as long as these did, and agreeing on the result another four.
+		if took := c.Now() - began; took+5*took/time.Duration(n+1) > calibration/4 {
 			enough[0] = 1
 		}
 		if err := comm.Bcast(c, 0, enough); err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		if enough[0] == 1 {
 			break
 		}
 	}
-	result := comm.BytesOf([]float64{shortest})
-	err := comm.Bcast(c, 0, result)
-	return comm.FloatsOf(result)[0], err
+	doubt := 0.0
+	if samples.doubtful() {
+		doubt = 1
+	}
+	if doubt, err = comm.AllreduceMax(c, doubt); err != nil {
+		return 0, false, err
+	}
+	t, err = comm.AllreduceMax(c, samples.first)
+	return t, doubt > 0, err
+}
+
+// travelRound is the time in s for b to go from one rank to the next, on its way from rank 0 to the last and back; 0 on
+// the other ranks.
+func travelRound(c comm.Comm, b []byte) (float64, error) {
+	last := c.Size() - 1
+	if c.Rank() > 0 {
+		if _, err := c.Recv(c.Rank()-1, tagTime, b); err != nil {
+			return 0, err
+		}
+	}
+	start := c.Now()
+	if c.Rank() < last {
+		if err := c.Send(c.Rank()+1, tagTime, b); err != nil {
+			return 0, err
+		}
+		if _, err := c.Recv(c.Rank()+1, tagTime, b); err != nil {
+			return 0, err
+		}
+	}
+	if c.Rank() > 0 {
+		return 0, c.Send(c.Rank()-1, tagTime, b)
+	}
+	return (c.Now() - start).Seconds() / float64(2*last), nil
+}
+
+// burstRound is the time in s that this rank is busy with the messages of one strip, to and from its neighbours: they
+// have arrived before they are received, unless the network makes them wait for that.
+func burstRound(c comm.Comm, b []byte) (float64, error) {
+	var neighbours []int
+	for _, r := range []int{c.Rank() - 1, c.Rank() + 1} {
+		if 0 <= r && r < c.Size() {
+			neighbours = append(neighbours, r)
+		}
+	}
+	var reqs []comm.Request
+	send := func(tag int) error {
+		for _, r := range neighbours {
+			q, err := c.Isend(r, tag, b)
+			if err != nil {
+				return err
+			}
+			reqs = append(reqs, q)
+		}
+		return nil
+	}
+	into := make([]byte, len(b))
+	receive := func(tag int) error {
+		for _, r := range neighbours {
+			if _, err := c.Recv(r, tag, into); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	start := c.Now()
+	for range burst {
+		if err := send(tagBurst); err != nil {
+			return 0, err
+		}
+	}
+	busy := c.Now() - start
+	if err := send(tagMark); err != nil {
+		return 0, err
+	}
+	if err := receive(tagMark); err != nil { // as long as the others and behind them
+		return 0, err
+	}
+	start = c.Now()
+	for range burst {
+		if err := receive(tagBurst); err != nil {
+			return 0, err
+		}
+	}
+	if err := waitAll(reqs); err != nil {
+		return 0, err
+	}
+	return (busy + c.Now() - start).Seconds() / burst, nil
 }

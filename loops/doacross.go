@@ -8,7 +8,6 @@ import (
 	"shiftwork/dist"
 	"shiftwork/hooks"
 	"shiftwork/lb"
-	"shiftwork/pipeline"
 )
 
 // DOACROSS is a loop nest whose distributed loop carries dependences between neighbouring iterations, such as
@@ -33,7 +32,7 @@ type DOACROSS struct {
 	Weights dist.Weights  // work units of each iteration; zero: 1 each
 	Arrays  []Array       // neighbours read each other's boundary rows; rows move with their iterations
 	Local   []hooks.Array // data that only moves with its iterations: coefficients, right-hand sides
-	Block   int           // columns in a strip; 0: chosen from measured costs (package pipeline)
+	Block   int           // columns in a strip; 0: chosen from measured costs, again and again (package pipeline)
 
 	// Body does one strip of one sweep for the given rows, which this rank owns. Its effect must not depend on how
 	// Rows and Strip are split.
@@ -93,32 +92,47 @@ type across struct {
 	rep *Report
 
 	own         Range
+	units       float64 // work units of own
 	left, right int
 	boundary    exchange
 
-	block  int
-	strips []Range
-	next   int            // strip that is computed next
-	credit int            // strips, from next on, whose right boundary row is already here
-	down   []comm.Request // per strip: the last row's send to the right
-	up     []comm.Request // per strip: the first row's send to the left
+	tuner tuner
+	told  told
+	block int // columns in a strip of strips, but perhaps the last
 
-	column float64 // s, shortest time seen for one column of this rank's rows in strips of this length
-	short  timing  // of the first sweep
+	// Strips may differ from sweep to sweep, so that nothing need stop when the block size changes: messages are
+	// matched by the columns that they hold.
+	strips   []Range // of the sweep that is under way, or else comes next
+	at       point   // to which this rank has come
+	current  []Range // strips of sweep at.sweep
+	previous []Range // and of the sweep before it
+	ups      int     // the first message from the right that is not here yet: its sweep ...
+	upStrip  int     // ... and its strip
+	sent     []outgoing
+}
+
+// point is where all columns below column are of the given sweep, and the others of the sweep before.
+type point struct{ sweep, column int }
+
+// outgoing is a part of a boundary row that may be on its way still, sent from where it lies.
+type outgoing struct {
+	q    comm.Request
+	from point
 }
 
 func (x *across) run(cfg lb.Config) (*Report, error) {
 	d := &x.d
 	all := append(moving(d.Arrays), d.Local...)
 	began := x.c.Now()
-	costs, err := measureShift(x.c)
-	if err != nil {
+	var err error
+	if x.tuner.messages, err = measureMessages(x.c); err != nil { // always: ranks whose arguments differ must come to hooks.New
 		return nil, err
 	}
 	x.rep.Calibrate = (x.c.Now() - began).Seconds()
-	x.provisional()
+	x.startTuning()
+	x.at.column = d.Strip.Lo
 	phases := 0
-	if d.Block > 0 {
+	if d.Block > 0 || x.c.Size() == 1 {
 		phases = d.Outer * len(x.strips)
 	}
 	x.h, err = hooks.New(x.c, hooks.Loop{
@@ -131,7 +145,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 		return nil, err
 	}
 	defer x.h.Annotate()
-	x.own = x.h.Range()
+	x.setOwn()
 	x.left, x.right = x.h.Neighbours()
 	x.boundary = exchange{c: x.c, arrays: d.Arrays, left: x.left, right: x.right}
 	if err := x.boundary.rows(x.own, x.left >= 0, x.right >= 0); err != nil {
@@ -139,10 +153,8 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	}
 	x.rep.Time, err = timed(x.c, func() error {
 		for x.rep.Steps < d.Outer {
-			if d.Block == 0 {
-				if err := x.calibrate(costs); err != nil {
-					return err
-				}
+			if err := x.tune(); err != nil {
+				return err
 			}
 			if err := x.sweep(); err != nil {
 				return err
@@ -159,114 +171,56 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 				}
 			}
 		}
-		return x.drain()
+		if err := x.drain(); err != nil {
+			return err
+		}
+		return x.endTuning()
 	})
 	if err != nil {
 		return nil, err
 	}
 	x.rep.Block = x.block
+	if x.c.Rank() != 0 {
+		x.rep.Untuned = ""
+	}
 	x.own = x.h.Range()
 	x.rep.Own = x.h.Ranges()
 	x.rep.Report, err = x.h.Finish()
 	return x.rep, err
 }
 
-// provisional sets the block size of the first sweep: the one asked for, or such that filling the pipeline takes at
-// most a quarter of the sweep (equation (6) with M = StreamingSlack P).
-func (x *across) provisional() {
-	b := x.d.Block
-	if b == 0 {
-		b = max(1, x.d.Strip.Len()/(pipeline.StreamingSlack*x.c.Size()))
-	}
-	x.setBlock(b)
+func (x *across) setOwn() {
+	x.own = x.h.Range()
+	x.units = x.d.Weights.Units(x.own)
 }
 
+// setBlock sets the strips of the sweeps to come; all ranks do so between the same two.
 func (x *across) setBlock(b int) {
 	x.block = max(1, min(b, x.d.Strip.Len()))
-	x.strips = x.strips[:0]
-	for lo := x.d.Strip.Lo; lo < x.d.Strip.Hi; lo += x.block {
-		x.strips = append(x.strips, Span(lo, min(lo+x.block, x.d.Strip.Hi)))
-	}
-	m := len(x.strips)
-	x.next, x.credit = 0, m
-	arrays := len(x.d.Arrays)
-	x.down, x.up = make([]comm.Request, m*arrays), make([]comm.Request, m*arrays)
+	x.strips = nil // current and previous may be the old ones
+	x.cut(x.block, x.d.Strip.Hi)
 }
 
-// enoughSweeps is how many sweeps a loop must have for its second one to be spent on measuring.
-const enoughSweeps = 16
-
-// calibrate sets the block size of the sweep that comes next, where it is automatic. The first one measures short strips,
-// the second one long ones: what a strip costs beside its columns, cold caches above all, is the body's own t_fixed. Then
-// the choice is made. All ranks leave a sweep together when the block size changes.
-func (x *across) calibrate(costs pipeline.Costs) error {
-	second := x.d.Outer >= enoughSweeps && x.c.Size() > 1
-	switch {
-	case x.rep.Steps == 1 && second:
-		if err := x.drain(); err != nil {
-			return err
-		}
-		x.short = x.measured()
-		x.setBlock(pipeline.StreamingSlack * x.block)
-		return nil
-	case x.rep.Steps == 2 && second:
-		return x.tune(costs, x.short, x.measured())
-	case x.rep.Steps == 1 && !second:
-		only := x.measured()
-		return x.tune(costs, only, only)
+// cut appends strips of the given number of columns, up to column hi, to those that there are.
+func (x *across) cut(block, hi int) {
+	lo := x.d.Strip.Lo
+	if n := len(x.strips); n > 0 {
+		lo = x.strips[n-1].Hi
 	}
-	return nil
-}
-
-// timing is what strips of one length took.
-type timing struct {
-	block  int
-	column float64 // s, the shortest time for a column of this rank's rows
-}
-
-func (x *across) measured() timing {
-	t := timing{x.block, x.column}
-	x.column = 0
-	return t
-}
-
-// tune chooses the block size from what sweeps of short and of long strips measured: a column takes Iteration + Fixed/block.
-func (x *across) tune(costs pipeline.Costs, short, long timing) error {
-	if err := x.drain(); err != nil {
-		return err
+	for ; lo < hi; lo += block {
+		x.strips = append(x.strips, Span(lo, min(lo+block, hi)))
 	}
-	fixed := 0.0
-	if long.block > short.block && long.column > 0 {
-		fixed = max(0, (short.column-long.column)/(1/float64(short.block)-1/float64(long.block)))
-	}
-	column := long.column - fixed/float64(long.block)
-	if long.column == 0 { // the rows changed in the middle of it
-		column = short.column
-	}
-	slowest, err := comm.AllreduceMax(x.c, max(0, column))
-	if err != nil {
-		return err
-	}
-	dearest, err := comm.AllreduceMax(x.c, fixed)
-	if err != nil {
-		return err
-	}
-	costs.Iteration = slowest
-	costs.Fixed += dearest
-	choice := pipeline.ChooseStreaming(costs, x.d.Strip.Len(), x.c.Size(), x.d.Outer-x.rep.Steps)
-	x.setBlock(choice.BlockSize)
-	x.h.SetPhases(x.h.PhasesDone() + (x.d.Outer-x.rep.Steps)*len(x.strips))
-	return nil
 }
 
 func (x *across) sweep() error {
-	for s, strip := range x.strips {
-		x.next = s
-		if err := x.strip(s, strip); err != nil {
+	x.previous, x.current = x.current, x.strips
+	x.at = point{x.rep.Steps, x.d.Strip.Lo}
+	for _, strip := range x.current {
+		if err := x.strip(strip); err != nil {
 			return err
 		}
 		// What follows happens between this strip and the next one.
-		x.next = (s + 1) % len(x.strips)
+		x.at.column = strip.Hi
 		have := x.own
 		moved, err := x.h.Hook()
 		if err != nil {
@@ -281,7 +235,7 @@ func (x *across) sweep() error {
 	return nil
 }
 
-func (x *across) strip(s int, strip Range) error {
+func (x *across) strip(strip Range) error {
 	if x.own.Empty() {
 		return nil
 	}
@@ -292,37 +246,28 @@ func (x *across) strip(s int, strip Range) error {
 			}
 		}
 	}
-	if x.right >= 0 {
-		if x.credit > 0 {
-			x.credit--
-		} else if err := x.receiveUp(s); err != nil {
-			return err
-		}
-	}
-	// Boundary rows are sent from where they lie: what was sent of this strip in the last sweep must have left.
-	n := len(x.d.Arrays)
-	if err := waitAll(x.down[s*n : (s+1)*n]); err != nil {
+	before := point{x.at.sweep - 1, strip.Hi}
+	if err := x.receiveUps(before); err != nil {
 		return err
 	}
-	if err := waitAll(x.up[s*n : (s+1)*n]); err != nil {
+	// Boundary rows are sent from where they lie: what was sent of these columns in the last sweep must have left.
+	if err := x.waitSent(before); err != nil {
 		return err
 	}
-	before := x.c.Now()
+	began := x.c.Now()
 	x.h.Begin()
 	x.d.Body(x.own, strip)
 	x.h.EndPart(float64(strip.Len()) / float64(x.d.Strip.Len()))
-	if t := (x.c.Now() - before).Seconds() / float64(strip.Len()); strip.Len() == x.block && (x.column == 0 || t < x.column) {
-		x.column = t
-	}
-	for i, a := range x.d.Arrays {
-		var err error
+	x.tuner.timed(strip.Len(), x.block, x.units, (x.c.Now() - began).Seconds())
+	from := point{x.at.sweep, strip.Lo}
+	for _, a := range x.d.Arrays {
 		if x.right >= 0 {
-			if x.down[s*n+i], err = x.c.Isend(x.right, tagDown, a.Part(x.own.Hi-1, strip)); err != nil {
+			if err := x.send(x.right, tagDown, a.Part(x.own.Hi-1, strip), from); err != nil {
 				return err
 			}
 		}
 		if x.left >= 0 {
-			if x.up[s*n+i], err = x.c.Isend(x.left, tagUp, a.Part(x.own.Lo, strip)); err != nil {
+			if err := x.send(x.left, tagUp, a.Part(x.own.Lo, strip), from); err != nil {
 				return err
 			}
 		}
@@ -330,28 +275,64 @@ func (x *across) strip(s int, strip Range) error {
 	return nil
 }
 
-func (x *across) receiveUp(s int) error {
-	for _, a := range x.d.Arrays {
-		if err := receive(x.c, x.right, tagUp, a.Part(x.own.Hi, x.strips[s])); err != nil {
+func (x *across) send(to, tag int, b []byte, from point) error {
+	q, err := x.c.Isend(to, tag, b)
+	if err == nil {
+		x.sent = append(x.sent, outgoing{q, from})
+	}
+	return err
+}
+
+// reaches reports whether a strip that begins at from has columns below p.
+func (p point) reaches(from point) bool {
+	return from.sweep < p.sweep || from.sweep == p.sweep && from.column < p.column
+}
+
+// waitSent waits for what was sent before p.
+func (x *across) waitSent(p point) error {
+	n := 0
+	for ; n < len(x.sent) && p.reaches(x.sent[n].from); n++ {
+		if _, err := x.sent[n].q.Wait(); err != nil {
 			return err
+		}
+	}
+	x.sent = x.sent[n:]
+	return nil
+}
+
+// receiveUps receives what the right neighbour has sent, or will have sent when it comes to p, of its first row.
+func (x *across) receiveUps(p point) error {
+	if x.right < 0 {
+		return nil
+	}
+	for x.ups <= x.at.sweep {
+		strips := x.current
+		if x.ups < x.at.sweep {
+			strips = x.previous
+		}
+		switch {
+		case x.upStrip == len(strips):
+			x.ups, x.upStrip = x.ups+1, 0
+		case p.reaches(point{x.ups, strips[x.upStrip].Lo}):
+			for _, a := range x.d.Arrays {
+				if err := receive(x.c, x.right, tagUp, a.Part(x.own.Hi, strips[x.upStrip])); err != nil {
+					return err
+				}
+			}
+			x.upStrip++
+		default:
+			return nil
 		}
 	}
 	return nil
 }
 
-// catchUp receives what the right neighbour has sent, or will have sent when it comes to this point, of its first row:
-// afterwards the row behind the block is complete for one sweep.
+// catchUp makes the row behind the block complete for one sweep, up to the point to which this rank has come.
 func (x *across) catchUp() error {
-	if x.right < 0 || x.own.Empty() {
+	if x.own.Empty() {
 		return nil
 	}
-	m := len(x.strips)
-	for ; x.credit < m; x.credit++ {
-		if err := x.receiveUp((x.next + x.credit) % m); err != nil {
-			return err
-		}
-	}
-	return nil
+	return x.receiveUps(x.at)
 }
 
 // before is called at the hook where this rank is about to give or take rows, with nothing but up-messages under way.
@@ -364,13 +345,9 @@ func (x *across) before(have, want dist.Range) error {
 
 // resume goes on after a shift: the boundary rows along each boundary that moved are exchanged anew.
 func (x *across) resume(have Range) error {
-	x.own = x.h.Range()
+	x.setOwn()
 	left, right := x.left >= 0 && have.Lo != x.own.Lo, x.right >= 0 && have.Hi != x.own.Hi
-	x.column = 0 // of another number of rows
-	if err := x.boundary.rows(x.own, left, right); err != nil {
-		return err
-	}
-	return nil
+	return x.boundary.rows(x.own, left, right)
 }
 
 // gather returns when all ranks have finished the sweep, with nothing under way.
@@ -381,15 +358,12 @@ func (x *across) gather() error {
 	return comm.Barrier(x.c)
 }
 
-// drain receives and sends what is under way, so that the block size can change or the loop end.
+// drain receives and sends what is under way.
 func (x *across) drain() error {
 	if err := x.catchUp(); err != nil {
 		return err
 	}
-	if err := waitAll(x.down); err != nil {
-		return err
-	}
-	return waitAll(x.up)
+	return x.waitSent(point{x.at.sweep + 1, x.d.Strip.Lo})
 }
 
 func waitAll(reqs []comm.Request) error {

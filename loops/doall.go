@@ -3,6 +3,7 @@ package loops
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"shiftwork/comm"
 	"shiftwork/dist"
@@ -16,7 +17,12 @@ import (
 // and repetitions of different iterations may overlap. Work then moves directly between any two ranks.
 //
 // With Halo, Body may read one row of each neighbour, exchanged before each repetition (stencils); iterations stay in
-// blocks and move between neighbours. With After, all ranks have finished a repetition before the next begins.
+// blocks and move between neighbours. With After, all ranks have finished a repetition before the next begins. Either
+// way the hook comes once a repetition, the largest grain that there is, and Report.Barrier says what meeting costs.
+//
+// With Halo and Overlap, boundary rows travel while Body does the rows that do not need them:
+//
+//	rows Lo to Hi-1     send Lo and Hi-1 | Body: Lo+1 to Hi-2 | wait for Lo-1 and Hi | Body: Lo, then Hi-1
 type DOALL struct {
 	Name    string       // for messages and records; default "doall"
 	Repeat  int          // repetitions; 0 means 1
@@ -24,6 +30,11 @@ type DOALL struct {
 	Weights dist.Weights // work units of each iteration; zero: unknown, and learned with Halo or After
 	Arrays  []Array      // rows move with their iterations
 	Halo    bool         // before each repetition, row Lo-1 and row Hi of each rank's block are its neighbours' latest
+	// Overlap allows, with Halo, to call Body for the rows of a repetition in any order, while boundary rows travel. For
+	// each row i that it is given, Body(t, ...) may then read and write row i, and read of rows i-1 and i+1 what no
+	// Body(t, ...) writes: the other array of a pair (Jacobi) or, in place, the points of the other colour (red-black).
+	// Sums that it makes over rows are made in another order.
+	Overlap bool
 	// Body does the iterations rows, which this rank owns, for the given repetition. Its effect must not depend on how
 	// the rows are split among calls.
 	Body func(repetition int, rows Range)
@@ -62,6 +73,9 @@ func (d DOALL) validate(cfg lb.Config) error {
 	if cfg.Movement == lb.Direct && d.Halo {
 		faults = append(faults, errors.New("movement direct: a loop with a halo needs adjacent movement, which keeps rows in blocks"))
 	}
+	if d.Overlap && !d.Halo {
+		faults = append(faults, errors.New("loops.DOALL: Overlap without Halo: there are no messages that could be overlapped"))
+	}
 	return errors.Join(faults...)
 }
 
@@ -98,7 +112,7 @@ func (d DOALL) runInStep(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	h, err := hooks.New(c, hooks.Loop{
 		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: moving(d.Arrays),
 		Adjacent: adjacent, Phases: d.Repeat, Quantum: d.Quantum, Record: d.Record,
-		Agreed: fmt.Sprintf("halo %v, stop test %v", d.Halo, d.After != nil),
+		Agreed: fmt.Sprintf("halo %v, overlap %v, stop test %v", d.Halo, d.Overlap, d.After != nil),
 	}, cfg)
 	if err != nil {
 		return nil, err
@@ -106,31 +120,17 @@ func (d DOALL) runInStep(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	defer catch(&err)
 	defer h.Annotate()
 	left, right := h.Neighbours()
-	x := exchange{c: c, arrays: d.Arrays, left: left, right: right}
+	r := inStep{d: d, c: c, h: h, boundary: exchange{c: c, arrays: d.Arrays, left: left, right: right}}
 	rep = &Report{}
 	rep.Time, err = timed(c, func() error {
 		for rep.Steps < d.Repeat {
-			if d.Halo {
-				own := h.Range()
-				if err := x.rows(own, left >= 0, right >= 0); err != nil {
-					return err
-				}
+			stop, err := r.step(rep.Steps)
+			if err != nil {
+				return err
 			}
-			h.Begin()
-			for _, rows := range h.Parts() {
-				d.Body(rep.Steps, rows)
-				h.Lap(rows)
-			}
-			h.End()
 			rep.Steps++
-			if d.After != nil {
-				stop, err := d.After(rep.Steps - 1)
-				if err != nil {
-					return fmt.Errorf("after repetition %d: %w", rep.Steps-1, err)
-				}
-				if stop {
-					return nil
-				}
+			if stop {
+				return nil
 			}
 			if _, err := h.Hook(); err != nil {
 				return err
@@ -142,8 +142,134 @@ func (d DOALL) runInStep(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 		return nil, err
 	}
 	rep.Own = h.Ranges()
-	rep.Report, err = h.Finish()
+	if rep.Report, err = h.Finish(); err != nil {
+		return nil, err
+	}
+	rep.Barrier, err = r.meetings.gather(c, rep.Report)
 	return rep, err
+}
+
+// inStep is one rank's run of a DOALL whose ranks meet once a repetition.
+type inStep struct {
+	d        DOALL
+	c        comm.Comm
+	h        *hooks.Hooks
+	boundary exchange
+	meeting  time.Duration // what the repetition under way has spent on meeting
+	meetings meetings
+}
+
+// step does one repetition, and After, and reports whether that ends the loop.
+func (r *inStep) step(repetition int) (stop bool, err error) {
+	r.meeting = 0
+	// A repetition that is timed in parts is done in that order.
+	parts := r.h.Parts()
+	if interior := r.interior(); r.d.Overlap && len(parts) == 1 && !interior.Empty() {
+		err = r.overlapped(repetition, parts[0], interior)
+	} else {
+		err = r.plain(repetition, parts)
+	}
+	if err != nil {
+		return false, err
+	}
+	if r.d.After != nil {
+		err = r.meet(func() error {
+			stop, err = r.d.After(repetition)
+			return err
+		})
+		if err != nil {
+			return false, fmt.Errorf("after repetition %d: %w", repetition, err)
+		}
+	}
+	r.meetings.add(r.meeting)
+	return stop, nil
+}
+
+// meet counts f as part of the barrier.
+func (r *inStep) meet(f func() error) error {
+	began := r.c.Now()
+	err := f()
+	r.meeting += r.c.Now() - began
+	return err
+}
+
+// plain exchanges boundary rows and then calls Body.
+func (r *inStep) plain(repetition int, parts []Range) error {
+	if r.d.Halo {
+		err := r.meet(func() error { return r.boundary.rows(r.h.Range(), r.boundary.left >= 0, r.boundary.right >= 0) })
+		if err != nil {
+			return err
+		}
+	}
+	r.h.Begin()
+	for _, rows := range parts {
+		r.d.Body(repetition, rows)
+		r.h.Lap(rows)
+	}
+	r.h.End()
+	return nil
+}
+
+// interior are the own rows that are not a neighbour's halo: they need none of its rows either.
+func (r *inStep) interior() Range {
+	own := r.h.Range()
+	if r.boundary.left >= 0 {
+		own.Lo++
+	}
+	if r.boundary.right >= 0 {
+		own.Hi--
+	}
+	return own
+}
+
+// pollParts is into how many parts the interior is cut while messages are under way. MPI moves a long message only while
+// both ranks call it: its announcement, its answer and its end each want one call.
+const pollParts = 4
+
+// overlapped calls Body for the interior while boundary rows travel, and then for the rows at the edges.
+func (r *inStep) overlapped(repetition int, own, interior Range) error {
+	err := r.meet(func() error { return r.boundary.start(own, r.boundary.left >= 0, r.boundary.right >= 0) })
+	if err != nil {
+		return err
+	}
+	done := len(r.boundary.reqs) == 0
+	for part, rest := (interior.Len()+pollParts-1)/pollParts, interior; !rest.Empty(); {
+		rows := rest
+		if !done {
+			rows.Hi = min(rows.Lo+part, rest.Hi)
+		}
+		rest.Lo = rows.Hi
+		r.compute(repetition, rows)
+		if !done && !rest.Empty() {
+			err := r.meet(func() (err error) {
+				done, err = r.boundary.poll()
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	if err := r.meet(r.boundary.finish); err != nil {
+		return err
+	}
+	r.h.Begin()
+	for _, edge := range []Range{Span(own.Lo, interior.Lo), Span(interior.Hi, own.Hi)} {
+		if !edge.Empty() {
+			r.d.Body(repetition, edge)
+			r.h.Lap(edge)
+		}
+	}
+	r.h.End()
+	return nil
+}
+
+// compute calls Body for a part of a phase that is interrupted.
+func (r *inStep) compute(repetition int, rows Range) {
+	r.h.Begin()
+	r.d.Body(repetition, rows)
+	r.h.Lap(rows)
+	r.h.EndPart(0)
 }
 
 func moving(arrays []Array) []hooks.Array {

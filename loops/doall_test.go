@@ -20,7 +20,7 @@ import (
 // halo, and free.
 type stencil struct {
 	rows, cols, repeat int
-	halo               bool
+	halo, overlap      bool
 	stop               int // the repetition after which After ends the loop; 0: there is no After
 	weights            dist.Weights
 }
@@ -67,7 +67,7 @@ func (x stencil) run(c comm.Comm, cfg lb.Config, want [2]*loops.Matrix) (*loops.
 	u := x.matrices(loops.Initial(c, x.span(), cfg))
 	j := newJitter(c)
 	d := loops.DOALL{
-		Repeat: x.repeat, Rows: x.span(), Weights: x.weights, Arrays: []loops.Array{u[0], u[1]}, Halo: x.halo, Quantum: 0.004,
+		Repeat: x.repeat, Rows: x.span(), Weights: x.weights, Arrays: []loops.Array{u[0], u[1]}, Halo: x.halo, Overlap: x.overlap, Quantum: 0.004,
 		Body: func(repetition int, rows loops.Range) {
 			x.body(u, repetition, rows)
 			work(c, 1e-3*x.weights.Units(rows)*j.factor())
@@ -115,6 +115,7 @@ func TestDOALLIsTheSerialLoop(t *testing.T) {
 			repeat: rapid.IntRange(0, 20).Draw(t, "repeat"),
 			halo:   rapid.Bool().Draw(t, "halo"),
 		}
+		x.overlap = x.halo && rapid.Bool().Draw(t, "overlap")
 		if rapid.Bool().Draw(t, "after") {
 			x.stop = rapid.IntRange(1, 25).Draw(t, "stop")
 		}
@@ -139,9 +140,11 @@ func TestDOALLIsTheSerialLoop(t *testing.T) {
 			return err
 		}))
 		requireSums(t, rep, x.weights.Units(x.span())*float64(x.done()))
-		moved[fmt.Sprintf("halo %v, in step %v", x.halo, x.halo || x.stop > 0)] += rep.IterationsMoved
+		moved[fmt.Sprintf("halo %v, overlap %v, in step %v", x.halo, x.overlap, x.halo || x.stop > 0)] += rep.IterationsMoved
+		require.Equal(t, x.halo || x.stop > 0, rep.Barrier != nil)
 	})
-	for _, kind := range []string{"halo true, in step true", "halo false, in step true", "halo false, in step false"} {
+	for _, kind := range []string{"halo true, overlap false, in step true", "halo true, overlap true, in step true",
+		"halo false, overlap false, in step true", "halo false, overlap false, in step false"} {
 		require.Positive(t, moved[kind], "%s: work must have moved for this test to say something", kind)
 	}
 }
@@ -154,7 +157,7 @@ func TestDOALLWithFewRows(t *testing.T) {
 					continue
 				}
 				for _, policy := range []lb.Policy{lb.On, lb.Rotate} {
-					for _, x := range []stencil{{repeat: 4, halo: true}, {repeat: 4, stop: 9}, {repeat: 4}, {repeat: 1}} {
+					for _, x := range []stencil{{repeat: 4, halo: true}, {repeat: 4, halo: true, overlap: true}, {repeat: 4, stop: 9}, {repeat: 4}, {repeat: 1}} {
 						x.rows, x.cols = rows, 3
 						want := x.serial()
 						cfg := lb.Config{Policy: policy, DedicatedMaster: dedicated, Period: 1e-9, Interaction: lb.Interaction(rows % 2)}

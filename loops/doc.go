@@ -17,7 +17,31 @@
 //	rank 1        t0s0 t0s1 t0s2 t0s3 t1s0 ...
 //	rank 2             t0s0 t0s1 t0s2 t0s3 ...
 //
-// The pipeline fills once a run, not once a sweep. README.md shows what happens when rows move in the midst of it.
+// The pipeline fills once a run, not once a sweep. README.md shows what happens when rows move in the midst of it, and
+// how the block size follows the costs: it is chosen after three sweeps and looked at again every 8 or more, without stopping
+// anybody. Report.Tunings tells each choice.
+//
+// # Loops that meet once a repetition
+//
+// The ranks of a DOALL with Halo or After meet at each repetition: they wait for boundary rows, or in a reduction. The hook comes
+// once a repetition, the largest grain that such a loop allows, and Report.Barrier says what meeting costs and what
+// efficiency equation (12) of the paper makes of it:
+//
+//	efficiency = n t_iteration / (P t_barrier + n t_iteration)
+//
+// Measured by each rank as the time from when it has nothing more to compute to when it may compute again. The smallest such time
+// is a lower limit of t_barrier; the mean has waiting for slower ranks in it, and the efficiency with it is the
+// loop's own, without interactions and moving.
+//
+// DOALL.Overlap takes the exchange of boundary rows off the path: they travel while Body does the interior.
+//
+//	rank r-1   | send, interior ........ | wait | edges |
+//	                 ⇅ boundary rows
+//	rank r     | send, interior ........ | wait | edges |
+//
+// Body is then called for the interior in up to four parts, between which the transport gets its chance to move messages (MPI moves
+// long ones only while it is called), and last for the one or two rows at the edges. It is the program that allows this,
+// because it knows what Body reads: of a row and its neighbours only what no Body call of the same repetition writes.
 //
 // # Iterations that differ in cost
 //

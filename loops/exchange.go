@@ -26,10 +26,18 @@ type exchange struct {
 // rows exchanges whole boundary rows with the left and/or right neighbour, in all arrays: afterwards row own.Lo-1
 // is the left neighbour's last and row own.Hi the right neighbour's first.
 func (x *exchange) rows(own Range, withLeft, withRight bool) error {
+	if err := x.start(own, withLeft, withRight); err != nil {
+		return err
+	}
+	return x.finish()
+}
+
+// start begins what rows does. Until it is finished the neighbours' rows must be neither read nor written, and this
+// rank's boundary rows not written.
+func (x *exchange) start(own Range, withLeft, withRight bool) error {
 	if own.Empty() {
 		return nil
 	}
-	x.reqs = x.reqs[:0]
 	start := func(q comm.Request, err error) error {
 		x.reqs = append(x.reqs, q)
 		return err
@@ -53,12 +61,34 @@ func (x *exchange) rows(own Range, withLeft, withRight bool) error {
 			}
 		}
 	}
-	for _, q := range x.reqs {
-		if _, err := q.Wait(); err != nil {
-			return err
+	return nil
+}
+
+// poll reports whether all that was started is done, without waiting. Long messages need both sides' help to arrive.
+func (x *exchange) poll() (done bool, err error) {
+	done = true
+	for i, q := range x.reqs {
+		if q == nil {
+			continue
+		}
+		_, arrived, err := q.Test()
+		if err != nil {
+			return false, err
+		}
+		if arrived {
+			x.reqs[i] = nil
+		} else {
+			done = false
 		}
 	}
-	return nil
+	return done, nil
+}
+
+// finish waits for all that was started.
+func (x *exchange) finish() error {
+	err := waitAll(x.reqs)
+	x.reqs = x.reqs[:0]
+	return err
 }
 
 // receive fills part of a boundary row and insists on its length.

@@ -12,9 +12,13 @@ type Report struct {
 	Own   []Range // the iterations whose data is on this rank at the end, ascending
 	Steps int     // sweeps or repetitions done
 
-	Block     int     // DOACROSS: the strip-mine block size at the end, in columns
-	Calibrate float64 // s, measuring communication costs before the loop
-	Time      float64 // s, from a barrier before the first iteration to a barrier after the last
+	Block     int      // DOACROSS: the strip-mine block size at the end, in columns
+	Calibrate float64  // s, measuring communication costs before the loop
+	Tunings   []Tuning // DOACROSS, on rank 0: each choice of the block size that changed it, and the first; 100 at most
+	Untuned   string   // DOACROSS, on rank 0: why there is no Tuning
+	Time      float64  // s, from a barrier before the first iteration to a barrier after the last
+
+	Barrier *Barrier `json:"barrier,omitempty"` // a DOALL with Halo or After, on rank 0; nil elsewhere
 
 	*hooks.Report // on rank 0; nil elsewhere
 }

@@ -67,6 +67,9 @@
 // strips up to half as much again as with 4P. A caller who knows the load and the quantum says so in Loop, and Choose
 // tries block sizes in turns.
 //
+// What keeps a processor busy with a message is t_fixed and t_incr. What it takes on its way is Delay and DelayIncr: it makes
+// the fill longer, and the round trip between two neighbours, but a sweep of many strips hides it.
+//
 // A message must also fit where it goes: Longest bounds the strip by what a receiver can buffer (bytes of a message
 // over bytes per iteration). Buffer bounds the strips between two neighbours in Simulate only: without turns one is
 // enough; with a competing process a neighbour must be able to store what it is sent in the turns of the others (S&S

@@ -51,22 +51,27 @@ func (l Loop) predict(paces []pace, block int) float64 {
 	case len(paces) == 1:
 		return sweeps * m * paces[0].work
 	case l.Sync == Drain:
-		return sweeps * longestPath(paces, m, b, blocks, 1)
+		return sweeps * l.longestPath(paces, m, b, blocks, 1)
 	}
-	return longestPath(paces, m, b, blocks, sweeps)
+	return l.longestPath(paces, m, b, blocks, sweeps)
 }
 
 // longestPath is the time in s of a pipeline of two ranks or more: the longest chain of strips of which each waits for
 // the one before. It starts on the first rank and ends on the last, and spends its time where that takes longest: on
 // the slowest rank, or to and fro between two neighbours. See the package documentation.
-func longestPath(paces []pace, m, b, blocks, sweeps float64) float64 {
-	final := m - (blocks-1)*b  // iterations in the last strip, which alone may be shorter
+func (l Loop) longestPath(paces []pace, m, b, blocks, sweeps float64) float64 {
+	final := m - (blocks-1)*b // iterations in the last strip, which alone may be shorter
+	delay, finalDelay := l.delay(b), l.delay(final)
 	slowest, cycle := 0.0, 0.0 // s for a strip, for a sweep
 	full, path := 0.0, 0.0     // longest chains up to this rank's last strip but one, and up to its last
 	for p, a := range paces {
 		last := a.strip(final)
+		if p > 0 {
+			full += delay
+			path += finalDelay
+		}
 		if p < len(paces)-1 {
-			cycle = max(cycle, a.strip(b)+paces[p+1].strip(b))
+			cycle = max(cycle, a.strip(b)+paces[p+1].strip(b)+2*delay)
 		} else {
 			last = final * a.work // nobody waits for its message
 		}
@@ -82,6 +87,12 @@ func longestPath(paces []pace, m, b, blocks, sweeps float64) float64 {
 		path += times(sweeps-1, cycle)
 	}
 	return path
+}
+
+// delay is the time in s that the boundary of so many iterations is under way.
+func (l Loop) delay(iterations float64) float64 {
+	c := Costs{Fixed: l.Delay, Incr: l.DelayIncr}.clean()
+	return c.Fixed + c.Incr*iterations
 }
 
 // times is n t, and 0 for n = 0 even if t has overflowed.

@@ -21,6 +21,10 @@ func drawUnequal(t *rapid.T) Loop {
 			l.Ranks[p].Speed = rapid.Float64Range(0.25, 4).Draw(t, "speed")
 		}
 	}
+	if rapid.Bool().Draw(t, "delayed") {
+		l.Delay = c.Iteration * rapid.Float64Range(0, 20).Draw(t, "delay")
+		l.DelayIncr = c.Iteration * rapid.Float64Range(0, 2).Draw(t, "delay per column")
+	}
 	return l
 }
 

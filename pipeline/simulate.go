@@ -16,6 +16,8 @@ type Loop struct {
 	Sync       Sync    // what a strip waits for
 	Fixed      float64 // t_fixed in s of CPU time, >= 0: cost of a strip besides computing; of Barrier: t_barrier
 	Incr       float64 // t_incr in s of CPU time per iteration of the strip, >= 0; Barrier has none
+	Delay      float64 // s, >= 0: how long a boundary is under way after it was handed over, at no cost of CPU; not Barrier
+	DelayIncr  float64 // s per iteration of the strip, >= 0: the same
 	Quantum    float64 // s, the length of a turn; > 0 where a process competes
 	Buffer     int     // most strips sent that the right neighbour has not begun, >= 0; 0: no limit. Only in Simulate
 	Longest    int     // most iterations of a strip that the receiver can buffer, >= 0; 0: no limit. Only in Choose
@@ -63,6 +65,8 @@ func (l Loop) Validate() error {
 	check(l.Longest >= 0, "longest strip %d: at least 0", l.Longest)
 	time("t_fixed", l.Fixed)
 	time("t_incr", l.Incr)
+	time("delay", l.Delay)
+	time("delay per iteration", l.DelayIncr)
 	time("quantum", l.Quantum)
 	for i, r := range l.Ranks {
 		time(fmt.Sprintf("rank %d: work", i), r.Work)
@@ -209,8 +213,8 @@ func (s *simulation) pipeline() {
 				if s.Buffer > 0 && p < last {
 					end = max(end, s.begun[p+1][slot]) // the strip that has this one's place, Buffer strips ago
 				}
-				s.sent[p][strip] = s.shift(p, sweep, strip, end, s.Fixed+s.Incr*n)
-				s.free[p] = s.sent[p][strip]
+				s.free[p] = s.shift(p, sweep, strip, end, s.Fixed+s.Incr*n)
+				s.sent[p][strip] = s.free[p] + s.delay(n)
 			}
 		}
 		if s.Sync == Drain {

@@ -54,7 +54,11 @@ func writeReport(path string, l result.Line, rep *loops.Report) error {
 			Block   int           `json:"block"`
 			Steps   int           `json:"steps"`
 			Run     *hooks.Report `json:"run"`
-		}{"shiftwork report", reportVersion, l, rep.Block, rep.Steps, rep.Report})
+
+			// Of a DOACROSS loop: each choice of its block size, or why there is none.
+			Tunings []loops.Tuning `json:"tunings,omitempty"`
+			Untuned string         `json:"untuned,omitempty"`
+		}{"shiftwork report", reportVersion, l, rep.Block, rep.Steps, rep.Report, rep.Tunings, rep.Untuned})
 	})
 }
 

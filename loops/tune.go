@@ -1,0 +1,396 @@
+package loops
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"shiftwork/comm"
+	"shiftwork/pipeline"
+)
+
+// Tuning is one choice of a DOACROSS loop's block size: what was measured, what the model makes of it, what was chosen.
+type Tuning struct {
+	Sweep     int       `json:"sweep"`         // the first one (from 0 on) that has the chosen block size
+	Iteration []float64 `json:"t_iteration_s"` // s per column, for each rank that has rows: the rest of a strip is PerStrip
+	PerStrip  float64   `json:"per_strip_s"`   // what a strip takes in the body beside its columns: cold caches above all
+	Fixed     float64   `json:"t_fixed_s"`     // what a strip's messages cost the processor; equation (8)
+	Incr      float64   `json:"t_incr_s"`      // the same for each column
+	Delay     float64   `json:"delay_s"`       // what a strip's messages take beside that, with nobody busy
+	DelayIncr float64   `json:"delay_incr_s"`  // the same for each column
+	Waiting   float64   `json:"waiting_s"`     // what waiting adds to a strip, where sweeps take longer than all this says
+	Before    int       `json:"block_before"`  // columns
+	Block     int       `json:"block"`         // columns
+	Time      float64   `json:"sweep_s"`       // s, predicted: one of the sweeps that are left
+	Reason    string    `json:"reason"`
+	Curve     []Point   `json:"curve"`
+	Doubts    []string  `json:"doubts,omitempty"` // what could not be measured well
+}
+
+// Point is the time that the model predicts for a block size.
+type Point struct {
+	Block  int     `json:"block"`   // columns
+	Time   float64 `json:"sweep_s"` // s per sweep
+	Chosen bool    `json:"chosen,omitempty"`
+}
+
+const (
+	// calibrationShare is the part of the run that measuring what a strip costs may take.
+	calibrationShare = 0.01
+	// checkShare is the part of the run that looking at the costs again may take.
+	checkShare = 0.01
+	// fewestSweeps lie between two looks at the costs.
+	fewestSweeps = 8
+	// firstAnswer and laterAnswer are how many sweeps rank 0 takes for its answer: it waits only for a rank that is farther
+	// behind than that. The first answer is urgent. Later a rank may be late because of a competing load, and the others
+	// live on their lead.
+	firstAnswer, laterAnswer = 1, 4
+	// worthwhile is the part of the predicted time that a new block size must save; measured times differ by less.
+	worthwhile = 0.02
+	// slower is how many times the predicted time a sweep may take until waiting is held to be dear.
+	slower = 1.1
+	// mostTunings are kept for the report.
+	mostTunings = 100
+)
+
+// tuner chooses the block size of a run, first after a sweep or two and then again and again. README.md has a time line.
+type tuner struct {
+	messages messages
+	full     smallest // s per work unit and column in strips of the block size, since costs were told
+	short    smallest // the same in strips of shortBlock columns
+	perStrip float64  // s per work unit for a strip beside its columns
+	measured bool     // perStrip is
+
+	shortBlock  int // columns of the strips with which the second sweep begins; 0: none
+	shortStrips int
+	ask, answer int // sweeps after which ranks tell their costs, and are told the block size; -1: never
+	reqs        []comm.Request
+
+	since      time.Duration // when costs were told last
+	sinceSweep int
+}
+
+// told is what a rank tells of its costs.
+type told struct {
+	Work     float64 // s per column for all of the rank's rows, without PerStrip; -1: no rows
+	PerStrip float64 // s for all of its rows
+	Width    float64 // bytes per column of a boundary, in all arrays
+	Elapsed  float64 // s per sweep since it told last
+	Doubt    float64 // doubtColumn, doubtStrip or their sum
+}
+
+const toldFields = 5
+
+// What a rank doubts of what it tells.
+const (
+	doubtColumn = 1 // its samples of t_iteration disagree, or are too few
+	doubtStrip  = 2 // or those of strips of another length
+)
+
+func (v told) floats() []float64 { return []float64{v.Work, v.PerStrip, v.Width, v.Elapsed, v.Doubt} }
+
+// startTuning sets the block size of the first sweep and says when it is looked at: the size asked for, or such that
+// filling the pipeline takes at most a quarter of the sweep (equation (6) with M = StreamingSlack P).
+func (x *across) startTuning() {
+	d, columns, ranks := &x.d, x.d.Strip.Len(), x.c.Size()
+	x.tuner.ask, x.tuner.answer = -1, -1
+	switch {
+	case d.Block > 0:
+		x.setBlock(d.Block)
+		x.rep.Untuned = "the block size is given"
+		return
+	case ranks == 1:
+		x.setBlock(columns)
+		x.rep.Untuned = pipeline.ReasonOneRank
+		return
+	}
+	x.setBlock(columns / (pipeline.StreamingSlack * ranks))
+	x.rep.Untuned = "too few sweeps or columns"
+	if columns < 2 {
+		return
+	}
+	if short := max(1, x.block/4); short < x.block {
+		// If a strip cost nothing but its overhead, each of these would add this part of a sweep.
+		loss := (1 - float64(short)/float64(x.block)) / float64(len(x.strips))
+		n := min(max(8, 2*ranks), int(calibrationShare*float64(d.Outer)/loss), columns/short)
+		if n >= 2 {
+			x.tuner.shortBlock, x.tuner.shortStrips = short, n
+		}
+	}
+	x.askAt(1, firstAnswer)
+	if x.tuner.shortBlock > 0 {
+		x.askAt(2, firstAnswer)
+	}
+}
+
+// askAt makes ranks tell their costs when they have done so many sweeps, if the answer comes before the end.
+func (x *across) askAt(sweep, delay int) {
+	x.tuner.ask, x.tuner.answer = -1, -1
+	if sweep+delay < x.d.Outer {
+		x.tuner.ask, x.tuner.answer = sweep, sweep+delay
+	}
+}
+
+// tune is called between two sweeps. Nobody waits here but rank 0, and only for a rank that is more than a sweep behind.
+func (x *across) tune() error {
+	t := &x.tuner
+	if x.rep.Steps == 0 {
+		t.since = x.c.Now()
+	}
+	if x.rep.Steps == 1 && t.shortBlock > 0 && t.ask == 2 {
+		x.strips = nil
+		x.cut(t.shortBlock, x.d.Strip.Lo+t.shortStrips*t.shortBlock)
+		x.cut(x.block, x.d.Strip.Hi)
+	}
+	switch x.rep.Steps {
+	case t.ask:
+		if t.shortBlock > 0 {
+			t.learnPerStrip(x.block)
+			x.setBlock(x.block)
+		}
+		return x.tell()
+	case t.answer:
+		return x.retune()
+	}
+	return nil
+}
+
+// timed takes a strip's time in s.
+func (t *tuner) timed(strip, block int, units, seconds float64) {
+	if !(units > 0) {
+		return
+	}
+	switch each := seconds / (units * float64(strip)); strip {
+	case block:
+		t.full.add(each)
+	case t.shortBlock:
+		t.short.add(each)
+	}
+}
+
+// learnPerStrip makes of strips of two lengths what a strip costs beside its columns: a column takes a + perStrip/length.
+func (t *tuner) learnPerStrip(block int) {
+	if t.full.count > 0 && t.short.count > 0 {
+		t.perStrip = max(0, (t.short.first-t.full.first)/(1/float64(t.shortBlock)-1/float64(block)))
+		t.measured = !t.short.doubtful()
+	}
+	t.shortBlock = 0
+}
+
+// tell sends this rank's costs to rank 0.
+func (x *across) tell() error {
+	t := &x.tuner
+	v := told{Work: -1}
+	if units := x.d.Weights.Units(x.own); !x.own.Empty() {
+		v.Work = max(0, t.full.first-t.perStrip/float64(x.block)) * units
+		v.PerStrip = t.perStrip * units
+		for _, a := range x.d.Arrays {
+			v.Width += float64(len(a.Part(x.own.Lo, x.d.Strip))) / float64(x.d.Strip.Len())
+		}
+		if t.full.doubtful() {
+			v.Doubt += doubtColumn
+		}
+		if !t.measured {
+			v.Doubt += doubtStrip
+		}
+	}
+	t.full = smallest{}
+	now := x.c.Now()
+	v.Elapsed = (now - t.since).Seconds() / float64(x.rep.Steps-t.sinceSweep)
+	t.since, t.sinceSweep = now, x.rep.Steps
+	x.told = v
+	if x.c.Rank() == 0 {
+		return nil
+	}
+	q, err := x.c.Isend(0, tagTune, comm.BytesOf(v.floats()))
+	t.reqs = append(t.reqs, q)
+	return err
+}
+
+// retune is how rank 0 answers, and how the others hear the answer: the block size from here on, and when to tell costs
+// again.
+func (x *across) retune() error {
+	if err := waitAll(x.tuner.reqs); err != nil { // the answers of last time, or the costs just told
+		return err
+	}
+	x.tuner.reqs = x.tuner.reqs[:0]
+	answer := make([]float64, 2)
+	if x.c.Rank() == 0 {
+		all, err := x.hear()
+		if err != nil {
+			return err
+		}
+		block, next := x.choose(all)
+		answer[0], answer[1] = float64(block), float64(next)
+		for r := 1; r < x.c.Size(); r++ {
+			q, err := x.c.Isend(r, tagTune, comm.BytesOf(answer))
+			if err != nil {
+				return err
+			}
+			x.tuner.reqs = append(x.tuner.reqs, q)
+		}
+	} else if err := receive(x.c, 0, tagTune, comm.BytesOf(answer)); err != nil {
+		return err
+	}
+	if block := int(answer[0]); block != x.block {
+		x.setBlock(block)
+		x.tuner.full = smallest{}
+	}
+	// Known from the first choice on, and the same on every rank: each is at the same hook.
+	x.h.SetPhases(x.h.PhasesDone() + (x.d.Outer-x.rep.Steps)*len(x.strips))
+	x.askAt(int(answer[1]), laterAnswer)
+	return nil
+}
+
+// hear receives what the others have told, on rank 0.
+func (x *across) hear() ([]told, error) {
+	all := []told{x.told}
+	for r := 1; r < x.c.Size(); r++ {
+		v := make([]float64, toldFields)
+		if err := receive(x.c, r, tagTune, comm.BytesOf(v)); err != nil {
+			return nil, err
+		}
+		all = append(all, told{v[0], v[1], v[2], v[3], v[4]})
+	}
+	return all, nil
+}
+
+// endTuning receives what is under way when the loop ends between question and answer.
+func (x *across) endTuning() error {
+	t := &x.tuner
+	if x.c.Rank() == 0 && t.ask >= 0 && t.ask < x.rep.Steps && x.rep.Steps <= t.answer {
+		if _, err := x.hear(); err != nil {
+			return err
+		}
+	}
+	return waitAll(t.reqs)
+}
+
+// choose is rank 0's choice of the block size for the sweeps that are left, and after how many sweeps to look again.
+func (x *across) choose(all []told) (block, next int) {
+	began := x.c.Now()
+	t, left := &x.tuner, x.d.Outer-x.rep.Steps
+	record := Tuning{Sweep: x.rep.Steps, Before: x.block, Block: x.block}
+	width, elapsed, loop := 0.0, 0.0, pipeline.Loop{Iterations: x.d.Strip.Len(), Sweeps: left}
+	var columns, strips []int // ranks that doubt
+	for r, v := range all {
+		if v.Work < 0 {
+			continue
+		}
+		loop.Ranks = append(loop.Ranks, pipeline.Rank{Work: v.Work})
+		record.Iteration = append(record.Iteration, v.Work)
+		record.PerStrip = max(record.PerStrip, v.PerStrip)
+		width = max(width, v.Width)
+		elapsed = max(elapsed, v.Elapsed)
+		if int(v.Doubt)&doubtColumn != 0 {
+			columns = append(columns, r)
+		}
+		if int(v.Doubt)&doubtStrip != 0 {
+			strips = append(strips, r)
+		}
+	}
+	arrays, elements := float64(len(x.d.Arrays)), width/8
+	record.Fixed, record.Incr = arrays*t.messages.fixed, elements*t.messages.incr
+	record.Delay, record.DelayIncr = t.messages.delay, elements*t.messages.delayIncr
+	loop.Fixed, loop.Incr = record.Fixed+record.PerStrip, record.Incr
+	loop.Delay, loop.DelayIncr = record.Delay, record.DelayIncr
+	record.Waiting = waiting(loop, x.block, elapsed)
+	loop.Fixed += record.Waiting
+	// No bound on the strip (loop.Longest): see README.md, "What a receiver must buffer".
+	choice := loop.Choose()
+	first := len(x.rep.Tunings) == 0
+	if choice.Blocks > 0 && (first || worthChanging(loop, x.block, choice)) {
+		record.Block, record.Reason = choice.BlockSize, choice.Reason
+		record.Time = loop.Predict(record.Block) / float64(left)
+		record.Doubts = doubts(t.messages.doubtful, columns, strips)
+		record.Curve = curve(loop, record.Block)
+		if len(x.rep.Tunings) < mostTunings {
+			x.rep.Tunings = append(x.rep.Tunings, record)
+		}
+		x.rep.Untuned = ""
+	}
+	cost := float64(2*(x.c.Size()-1))*t.messages.fixed + (x.c.Now() - began).Seconds()
+	sweep := loop.Predict(record.Block) / float64(left)
+	return record.Block, x.rep.Steps + sweepsBetween(cost, sweep)
+}
+
+// waiting is what a strip costs in s because ranks must be woken for its messages. On a processor of its own a rank that waits
+// costs nobody anything, and hides the delay of messages behind its lead. Where sweeps take longer than that, ranks share
+// processors, or have no lead: then each of a strip's two messages costs up to its whole delay, as in equation (8).
+func waiting(loop pipeline.Loop, block int, elapsed float64) float64 {
+	strips := math.Ceil(float64(loop.Iterations) / float64(block))
+	most := 2 * (loop.Delay + loop.DelayIncr*float64(block))
+	sweep, _ := steady(loop, block)
+	return min(most, max(0, (elapsed-slower*sweep)/strips))
+}
+
+// sweepsBetween is how many sweeps of so many s lie between two looks at the costs, if one costs rank 0 so many s.
+func sweepsBetween(cost, sweep float64) int {
+	if !(cost > checkShare*fewestSweeps*sweep) {
+		return fewestSweeps
+	}
+	return int(min(math.Ceil(cost/(checkShare*sweep)), 1e9)) // 1e9: never again
+}
+
+// worthChanging reports whether a choice is predicted to be faster than the present block size by more than samples err, or
+// gives a slack that the present one has far too little of, at the same price. The pipeline is filled already: longer strips
+// fill it once more for the difference, shorter ones win nothing back.
+func worthChanging(loop pipeline.Loop, block int, choice pipeline.Choice) bool {
+	if block == choice.BlockSize {
+		return false
+	}
+	left := float64(loop.Sweeps)
+	present, fill := steady(loop, block)
+	next, refill := steady(loop, choice.BlockSize)
+	gain := left*(present-next) - max(0, refill-fill)
+	if gain > worthwhile*left*present {
+		return true
+	}
+	strips := (loop.Iterations + block - 1) / block
+	slack := choice.Reason == pipeline.ReasonStall && 2*strips <= choice.Blocks
+	return slack && loop.Sweeps >= fewestSweeps && -gain <= worthwhile*left*present
+}
+
+// steady is the time in s of one sweep among many, and what filling and draining the pipeline takes besides.
+func steady(loop pipeline.Loop, block int) (sweep, fill float64) {
+	time := loop.Predict(block)
+	sweeps := float64(loop.Sweeps)
+	loop.Sweeps++
+	sweep = loop.Predict(block) - time
+	return sweep, time - sweeps*sweep
+}
+
+func doubts(messages bool, columns, strips []int) []string {
+	const why = "the two shortest times differ by more than a factor %g, or there are less than two"
+	list := func(ranks []int) string {
+		return strings.Trim(strings.Join(strings.Fields(fmt.Sprint(ranks)), ", "), "[]")
+	}
+	var all []string
+	if messages {
+		all = append(all, fmt.Sprintf("t_fixed and t_incr: "+why, disagree))
+	}
+	if len(columns) > 0 {
+		all = append(all, fmt.Sprintf("t_iteration of rank %s: "+why, list(columns), disagree))
+	}
+	if len(strips) > 0 {
+		all = append(all, fmt.Sprintf("the body's cost per strip, on rank %s: too few sweeps for strips of another length, or "+why,
+			list(strips), disagree))
+	}
+	return all
+}
+
+// curve is the model's curve with the chosen block size, per sweep of those that are left.
+func curve(loop pipeline.Loop, chosen int) []Point {
+	var points []Point
+	for _, p := range loop.Curve() {
+		points = append(points, Point{Block: p.BlockSize, Time: p.Time, Chosen: p.BlockSize == chosen})
+	}
+	at, found := slices.BinarySearchFunc(points, chosen, func(p Point, b int) int { return p.Block - b })
+	if !found {
+		time := loop.Predict(chosen) / float64(max(1, loop.Sweeps))
+		points = slices.Insert(points, at, Point{Block: chosen, Time: time, Chosen: true})
+	}
+	return points
+}
