@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"shiftwork/apps/internal/result"
@@ -34,6 +36,36 @@ func printSummary(w io.Writer, rep *loops.Report) {
 	_ = t.Flush() // the terminal may be gone; the result line will say so too
 }
 
+// printTunings writes each choice of the block size: measured costs, what could not be measured, and the model's curve.
+func printTunings(w io.Writer, rep *loops.Report) {
+	if rep.Untuned != "" {
+		fmt.Fprintf(w, "block size %d, not chosen from costs: %s\n", rep.Block, rep.Untuned)
+	}
+	for _, c := range rep.Tunings {
+		fmt.Fprintf(w, "block size %d from sweep %d on, before it %d: %s\n", c.Block, c.Sweep, c.Before, c.Reason)
+		fmt.Fprintf(w, "  t_iteration %s s, per strip %.3g s, t_fixed %.3g s, t_incr %.3g s, delay %.3g s + %.3g s per column, waiting %.3g s\n",
+			list(c.Iteration), c.PerStrip, c.Fixed, c.Incr, c.Delay, c.DelayIncr, c.Waiting)
+		for _, d := range c.Doubts {
+			fmt.Fprintf(w, "  could not be measured well: %s\n", d)
+		}
+		for _, p := range c.Curve {
+			mark := ""
+			if p.Chosen {
+				mark = "  chosen"
+			}
+			fmt.Fprintf(w, "  %6d columns %12.6f s per sweep%s\n", p.Block, p.Time, mark)
+		}
+	}
+}
+
+func list(times []float64) string {
+	words := make([]string, len(times))
+	for i, t := range times {
+		words[i] = strconv.FormatFloat(t, 'g', 3, 64)
+	}
+	return strings.Join(words, " ")
+}
+
 // reportVersion is the schema version of JSON reports.
 const reportVersion = 1
 
@@ -42,6 +74,7 @@ func writeReport(path string, l result.Line, rep *loops.Report) error {
 	return atomically(path, func(w io.Writer) error {
 		if filepath.Ext(path) == ".txt" {
 			printSummary(w, rep)
+			printTunings(w, rep)
 			_, err := fmt.Fprintln(w, l)
 			return err
 		}
