@@ -34,6 +34,8 @@ const (
 	// grainShare bounds a trial: no chunk takes more than this part of what the rank still has to do, so that a wrong guess
 	// cannot spoil the balance.
 	grainShare = 1.0 / 16
+	// grainWait is how many chunks the choice is trusted before the first comparison: the trials have just compared.
+	grainWait = 4
 	// grainRest is the most chunks from one comparison to the next, which costs a body that does like long chunks one
 	// short one: about 1 % of the time at a chunk in 64 of a body that is twice as slow.
 	grainRest = 64
@@ -49,7 +51,7 @@ func (g *grain) learn(n int, rate float64, long bool) {
 		return
 	}
 	g.best = max(g.best, rate)
-	if g.samples++; g.samples < grainSamples {
+	if g.samples++; g.samples < grainSamples && !long {
 		return
 	}
 	if g.previous > 0 && g.best < grainGain*g.previous {
@@ -99,6 +101,7 @@ func (g *grain) length() int {
 // settle stops trying: the length before the one that is being tried was good enough.
 func (g *grain) settle() {
 	g.settled = true
+	g.rest, g.resting = grainWait, grainWait
 	g.size = max(1, g.size/grainStep)
 }
 

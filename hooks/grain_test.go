@@ -103,5 +103,5 @@ func TestTrialsEndAtTheEndOfTheBlock(t *testing.T) {
 		g.learn(n, float64(n), false)
 	}
 	assert.True(t, g.settled)
-	assert.Equal(t, 16, g.next(1, 1e9, 40))
+	assert.Equal(t, 16, g.size)
 }

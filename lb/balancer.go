@@ -28,7 +28,7 @@ type Balancer struct {
 	fickle               []int     // ranks whose rate is known to come and go
 	work, targets, want  []float64 // units per rank: owned when all orders are obeyed, perfect, planned
 	iterations, parts    []int     // owned in iterations, planned
-	least                []int     // iterations that a rank must keep; scratch
+	least                []int     // iterations that a rank must keep: 1
 
 	block, spare dist.Block // the distribution when all orders are obeyed; room for the next
 	orders       []order    // Direct: not yet obeyed by all
@@ -87,6 +87,7 @@ func New(cfg Config, loop Loop) (*Balancer, error) {
 	b.auto = spec.String() == "auto"
 	for r := loop.FirstWorker; r < n; r++ {
 		b.noise[r], b.samples[r] = b.ranks[r].levels.Noise(), 1
+		b.least[r] = 1
 		if !b.auto {
 			b.ranks[r].filter = spec.New()
 		}

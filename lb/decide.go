@@ -233,7 +233,6 @@ func (b *Balancer) planIterations(shares []float64) {
 	total := 0
 	for r := first; r < b.loop.Ranks; r++ {
 		total += b.iterations[r]
-		b.least[r] = 1
 	}
 	b.divider.Divide(b.parts[first:], total, shares[first:], b.least[first:])
 	b.transfers = dist.AppendDirect(b.transfers[:0], b.iterations[first:], b.parts[first:])

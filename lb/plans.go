@@ -140,7 +140,11 @@ type candidate struct {
 // choose weighs the plans and returns the place of the best one among b.plans; its distribution is then in b.want. The
 // best is the one that costs and loses least; one that moves work must also save more than prudence asks for.
 func (b *Balancer) choose(rates []float64, target float64) int {
-	b.divide(b.want, rates)
+	if &rates[0] == &b.filtered[0] {
+		copy(b.want, b.targets) // the same
+	} else {
+		b.divide(b.want, rates)
+	}
 	o := b.outlook(target)
 	b.foreseen = o
 	cycles := 0.0 // of the rank's rate, after the present stay
