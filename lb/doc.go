@@ -48,7 +48,7 @@
 //	full    to the perfect distribution, and         stay     1->2                           is never late
 //	        stay there, or follow                             Here   There
 //	next    to the one that is perfect after the next change, and stay
-//	worst   only the slowest rank's surplus moves: where no change is expected; short of time, it may be all that pays
+//	worst   only the slowest rank's surplus moves: where no change is expected and full does not pay; short of time, it may
 //
 // A movement must save twice what it costs. The first one, whose cost is unknown, is taken to cost a period, and the rates
 // to stay as they are for as long as they have been: it waits until it could have paid for itself.

@@ -51,7 +51,8 @@ func (o *outcome) observe(efficiency float64, obeyed int, changed bool) {
 		o.whole = true // this period holds the movement itself
 	default:
 		o.promised = outcomeFade*o.promised + o.rise
-		o.brought = outcomeFade*o.brought + min(o.rise, efficiency-o.before)
+		// A fall counts as nothing brought, not as less: or a few would silence the balancer for ever. The ledger counts it.
+		o.brought = outcomeFade*o.brought + min(o.rise, max(0, efficiency-o.before))
 		o.pending = false
 	}
 }

@@ -187,7 +187,7 @@ func (b *Balancer) choose(rates []float64, target float64) int {
 	consider(full, b.want)
 	if o.Rank >= 0 {
 		consider(stay("next", b.next), b.next)
-	} else {
+	} else if best == 0 {
 		// Where rates come and go, moving in part now means moving again soon; short of time it may be all that pays. Half
 		// of the way is never the best: both cost and loss are proportional to the way.
 		b.shareOut(b.part, rates)

@@ -294,12 +294,14 @@ func TestOutcome(t *testing.T) {
 		}
 		assert.Greater(t, o.trust(), 0.9, "after some hundreds of interactions it is tried again")
 	})
-	t.Run("loses count as nothing less than nothing", func(t *testing.T) {
-		var o outcome
+	t.Run("a loss counts as nothing brought", func(t *testing.T) {
+		var loss, nothing outcome
 		for k := range 5 {
-			move(&o, 3*k, 0.4, 0.1)
+			move(&loss, 3*k, 0.4, 0.1)
+			move(&nothing, 3*k, 0.4, 0.5)
 		}
-		assert.Equal(t, 0.0, o.trust())
+		assert.Equal(t, nothing.trust(), loss.trust(), "or a few would silence the balancer for ever")
+		assert.Less(t, loss.trust(), distrust)
 	})
 	t.Run("luck is no credit", func(t *testing.T) {
 		var o, lucky outcome
