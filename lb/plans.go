@@ -43,10 +43,8 @@ const (
 
 // outlook returns what is expected where the work wants to go from b.work to b.want.
 func (b *Balancer) outlook(target float64) Outlook {
-	o := Outlook{Rank: -1, Reaction: target}
-	end := b.remaining(target)
-	o.Horizon = min(b.now, end)
-	if end < forever {
+	o := Outlook{Rank: -1, Horizon: b.now, Reaction: target}
+	if end := b.remaining(target); end < forever {
 		o.Horizon = end
 	}
 	delay := 0.0
@@ -78,12 +76,7 @@ func (b *Balancer) outlook(target float64) Outlook {
 		if rate == 0 || here == 0 {
 			continue
 		}
-		// What is left of a habit; of one that is hardly known, or outstayed, as long again as it has stayed already.
-		stay := max(here-age, age/levels.Visits())
-		if age >= here {
-			stay = age
-		}
-		if stay < o.Stay {
+		if stay := stillToStay(age, here, levels.Visits()); stay < o.Stay {
 			o.Stay, o.Rank, o.Rate, o.Here, o.There = stay, r, rate, here, there
 		}
 	}
@@ -95,11 +88,7 @@ func (b *Balancer) outlook(target float64) Outlook {
 		}
 		age, here := levels.Stay()
 		if rate, _ := levels.Elsewhere(); here > 0 && rate < b.level[r] {
-			stay := max(here-age, age/levels.Visits())
-			if age >= here {
-				stay = age
-			}
-			o.Horizon = min(o.Horizon, max(0, stay-delay))
+			o.Horizon = min(o.Horizon, max(0, stillToStay(age, here, levels.Visits())-delay))
 		}
 	}
 	o.Stay = max(0, o.Stay-delay)
@@ -107,6 +96,15 @@ func (b *Balancer) outlook(target float64) Outlook {
 		o.Stay, o.Rank = o.Horizon, -1
 	}
 	return o
+}
+
+// stillToStay returns in s how long a rate that has been at its level for age will stay there, where visits last mean: what is
+// left of the habit; of one that is hardly known, or outstayed, as long again as it has stayed already.
+func stillToStay(age, mean, visits float64) float64 {
+	if age >= mean {
+		return age
+	}
+	return max(mean-age, age/visits)
 }
 
 // losses returns which part of the time a distribution loses against the perfect one, at the present rates and after the

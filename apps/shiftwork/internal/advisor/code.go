@@ -273,8 +273,8 @@ func asInt(l *loop, bound string) string {
 
 const failed = "err != nil {\nreturn err\n}\n"
 
-// free is the paper's MM: strips of the distributed loop, whose length the run time sets.
-func (c *coder) free(b *strings.Builder) {
+// begin writes how code around package hooks begins: its imports and its arrays, whose names it returns.
+func (c *coder) begin(b *strings.Builder) (arrays string) {
 	imports := []string{"dist", "hooks", "lb"}
 	var rows strings.Builder
 	arrays, matrices := c.rows(&rows, "hooks.Array")
@@ -283,6 +283,12 @@ func (c *coder) free(b *strings.Builder) {
 	}
 	c.head(b, imports...)
 	b.WriteString(rows.String())
+	return arrays
+}
+
+// free is the paper's MM: strips of the distributed loop, whose length the run time sets.
+func (c *coder) free(b *strings.Builder) {
+	arrays := c.begin(b)
 	repeat, repetition := "", "_"
 	if c.finding.simple {
 		outer := c.loop.parent
@@ -429,14 +435,7 @@ func (c *coder) noHooks() string {
 
 // hooks is the nest with a bare hook, for programs that do their own communication.
 func (c *coder) hooks(b *strings.Builder) {
-	imports := []string{"dist", "hooks", "lb"}
-	var rows strings.Builder
-	arrays, matrices := c.rows(&rows, "hooks.Array")
-	if matrices {
-		imports = append(imports, "loops")
-	}
-	c.head(b, imports...)
-	b.WriteString(rows.String())
+	arrays := c.begin(b)
 	fmt.Fprintf(b, "%s, err := hooks.New(%s, hooks.Loop{\nName: %q, Iterations: dist.%s, // %s\n",
 		c.run, c.comm, c.named(), c.span(c.loop), c.loop.name)
 	fmt.Fprintf(b, "Arrays: []hooks.Array{%s},\nAdjacent: true,\n}, lb.Auto())\nif %s", arrays, failed)
