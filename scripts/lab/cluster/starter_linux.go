@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
@@ -20,8 +21,7 @@ type starter struct{ calls chan func() }
 func newStarter(slice time.Duration) (*starter, error) {
 	s := &starter{calls: make(chan func())}
 	ready := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine, and its slice with it
+	go onThreadOfItsOwn(func() {
 		err := setSlice(slice)
 		ready <- err
 		if err != nil {
@@ -30,8 +30,26 @@ func newStarter(slice time.Duration) (*starter, error) {
 		for call := range s.calls {
 			call()
 		}
-	}()
+	})
 	return s, <-ready
+}
+
+// onThreadOfItsOwn runs f on a thread that nothing else runs on and that ends with f, and its slice with it. The main
+// thread does not end: it is held until f has found another one.
+func onThreadOfItsOwn(f func()) {
+	runtime.LockOSThread()
+	if unix.Gettid() != os.Getpid() {
+		f() // never unlocked
+		return
+	}
+	found := make(chan struct{})
+	go func() {
+		runtime.LockOSThread()
+		close(found)
+		f()
+	}()
+	<-found
+	runtime.UnlockOSThread()
 }
 
 // start starts a command in a process group of its own, so that Ctrl-C at a terminal reaches only us.
