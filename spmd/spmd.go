@@ -82,12 +82,13 @@ type launch struct {
 	rank, size int
 }
 
-// launched reads what mpirun (Open MPI, MPICH and its relatives) or srun put into the environment of each rank.
+// launched reads what mpirun (Open MPI, MPICH and its relatives) or srun put into the environment of each rank. srun is
+// asked last: where mpirun starts its daemons through it, the ranks inherit the variables of those, one a node.
 func launched(env func(string) string) (launch, bool) {
 	for _, v := range []struct{ launcher, rank, size string }{
 		{"mpirun of Open MPI", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+		{"mpirun of MPICH or a relative", "PMI_RANK", "PMI_SIZE"},
 		{"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
-		{"mpiexec of MPICH or a relative", "PMI_RANK", "PMI_SIZE"},
 	} {
 		size, err := strconv.Atoi(env(v.size))
 		if err != nil || size < 1 {

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"bytes"
 	"runtime"
 	"slices"
 	"sync"
@@ -26,13 +25,18 @@ type endpoint struct {
 	// Invariant: no message in arrived matches a receive in posted.
 	arrived []*message // in order of arrival
 	posted  []*request // in order of posting
+	spare   []*message // messages to use again, with the memory of their copies
 }
+
+// mostSpare bounds what a rank that was once far behind keeps for ever.
+const mostSpare = 64
 
 // message waits for its receive.
 type message struct {
 	source, tag int
 	data        []byte   // a copy, or the sender's buffer if send is set
 	send        *request // to be finished when the message has been received; nil if it was buffered
+	buffer      []byte   // memory for copies
 }
 
 // request is an Isend or Irecv under way. done, status and err are guarded by owner.mu; the rest does not change.
@@ -202,14 +206,17 @@ func (c *endpoint) send(to, tag int, b []byte) (*request, error) {
 		s.finished(nil)
 		return s, nil
 	}
-	m := &message{source: c.rank, tag: tag, data: b, send: s}
-	if len(b) <= c.w.rendezvous {
-		m.data, m.send = bytes.Clone(b), nil
+	m := d.message()
+	m.source, m.tag, m.data, m.send = c.rank, tag, b, s
+	buffered := len(b) <= c.w.rendezvous
+	if buffered {
+		m.buffer = append(m.buffer[:0], b...)
+		m.data, m.send = m.buffer, nil
 	}
 	d.arrived = append(d.arrived, m)
 	d.wake.Signal() // it may be in a Probe
 	d.mu.Unlock()
-	if m.send == nil {
+	if buffered {
 		s.finished(nil)
 	}
 	return s, nil
@@ -235,7 +242,24 @@ func (c *endpoint) receive(from, tag int, b []byte) (*request, error) {
 	if m.send != nil {
 		m.send.finished(nil)
 	}
+	c.mu.Lock()
+	if len(c.spare) < mostSpare {
+		m.data, m.send = nil, nil
+		c.spare = append(c.spare, m)
+	}
+	c.mu.Unlock()
 	return r, nil
+}
+
+// message returns one to use, with c.mu held.
+func (c *endpoint) message() *message {
+	n := len(c.spare)
+	if n == 0 {
+		return &message{}
+	}
+	m := c.spare[n-1]
+	c.spare = c.spare[:n-1]
+	return m
 }
 
 // fill finishes a receive with a message. A message that is too long is consumed and reported.

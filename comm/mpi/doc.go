@@ -24,6 +24,15 @@
 // Start switches mpi_yield_when_idle off: with it every poll that finds nothing calls sched_yield, which on Linux gives
 // the rest of the slice to whoever competes.
 //
+// For experiments the variable SHIFTWORK_WAIT replaces this choice (WaitVariable; docs/performance.md has the figures):
+//
+//	auto    as above, the default
+//	spin    polls without a pause
+//	yield   calls sched_yield between two polls
+//	sleep   sleeps from the first poll on, as above with S = 0
+//	block   MPI's own MPI_Send, MPI_Recv, MPI_Waitany and MPI_Probe, with mpi_yield_when_idle as mpirun or the user sets it
+//	        and without short slices: what a program gets that does not care
+//
 // # Shared memory
 //
 // Open MPI 4.1 receives large messages between ranks of one machine with a single copy through the kernel (CMA), and

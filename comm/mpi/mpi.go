@@ -9,6 +9,23 @@ package mpi
 #cgo linux,arm64 CFLAGS: -I/usr/lib/aarch64-linux-gnu/openmpi/include
 #cgo linux,arm64 LDFLAGS: -L/usr/lib/aarch64-linux-gnu/openmpi/lib
 #cgo CFLAGS: -O2
+
+// None of these calls back into Go or keeps an address but those of sw_isend and sw_irecv, whose buffers are pinned: what
+// they are given need not be on the heap, and a strip's messages allocate nothing.
+#cgo noescape sw_send
+#cgo nocallback sw_send
+#cgo noescape sw_recv
+#cgo nocallback sw_recv
+#cgo noescape sw_isend
+#cgo nocallback sw_isend
+#cgo noescape sw_irecv
+#cgo nocallback sw_irecv
+#cgo noescape sw_test
+#cgo nocallback sw_test
+#cgo noescape sw_wait_any
+#cgo nocallback sw_wait_any
+#cgo noescape sw_probe
+#cgo nocallback sw_probe
 #include "nonblocking.h"
 */
 import "C"
@@ -44,13 +61,19 @@ var _ comm.Comm = (*Comm)(nil)
 // Start initialises MPI, if the program has not done so, and returns the world. It is called once.
 func Start() (*Comm, error) {
 	var provided, ranks, cores C.int
-	if code := C.sw_start(&provided); code != C.MPI_SUCCESS {
+	wait, err := waiting(os.Getenv(WaitVariable))
+	if err != nil {
+		return nil, err
+	}
+	if code := C.sw_start(&provided, wait); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
 	if code := C.sw_neighbours(&ranks, &cores); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
-	wakeEarly()
+	if wait != C.SW_BLOCK {
+		wakeEarly()
+	}
 	C.sw_spin(C.longlong(spin(int(ranks), int(cores), machine.QuotaPeriod() > 0)))
 	return &Comm{rank: gompi.WorldRank(), size: gompi.WorldSize(), began: time.Now()}, nil
 }
@@ -74,6 +97,25 @@ func spin(ranks, cores int, quota bool) time.Duration {
 	return longSpin
 }
 
+// WaitVariable, in the environment of a rank, replaces the way to wait in experiments: see the package documentation.
+const WaitVariable = "SHIFTWORK_WAIT"
+
+func waiting(name string) (C.int, error) {
+	switch name {
+	case "", "auto":
+		return C.SW_AUTO, nil
+	case "spin":
+		return C.SW_SPIN, nil
+	case "yield":
+		return C.SW_YIELD, nil
+	case "sleep":
+		return C.SW_SLEEP, nil
+	case "block":
+		return C.SW_BLOCK, nil
+	}
+	return 0, fmt.Errorf("%s=%s: auto, spin, yield, sleep or block are accepted", WaitVariable, name)
+}
+
 // Library names the MPI that the program is linked with, such as "Open MPI v4.1.4".
 func Library() string {
 	var text [C.MPI_MAX_LIBRARY_VERSION_STRING]C.char
@@ -81,8 +123,11 @@ func Library() string {
 	if C.MPI_Get_library_version(&text[0], &n) != C.MPI_SUCCESS {
 		return "unknown MPI"
 	}
+	// Open MPI goes on behind a comma, MPICH ("MPICH Version:\t4.0.2") on further lines.
 	name, _, _ := strings.Cut(C.GoStringN(&text[0], n), ",")
-	return strings.TrimSpace(name)
+	name, _, _ = strings.Cut(name, "\n")
+	name = strings.Replace(strings.ReplaceAll(name, ":", " "), " Version ", " ", 1)
+	return strings.Join(strings.Fields(name), " ")
 }
 
 // Stop ends MPI; every rank must call it, and none may use the Comm afterwards.

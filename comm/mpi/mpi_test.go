@@ -70,6 +70,8 @@ func rank(c *mpi.Comm, what string) error {
 		return pingPong(c)
 	case "wait":
 		return longWait(c)
+	case "allocate":
+		return allocate(c)
 	default:
 		return fmt.Errorf("unknown test %q", what)
 	}
@@ -92,6 +94,23 @@ func TestConformance(t *testing.T) {
 			require.Equal(t, 0, r.Code, r.Stderr)
 			require.Contains(t, r.Stdout, "conforms")
 		})
+	}
+}
+
+// The ways to wait that experiments may choose all carry messages; others are refused.
+func TestOtherWaysToWait(t *testing.T) {
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	for _, way := range []string{"auto", "spin", "yield", "sleep", "block", "hope"} {
+		env := []string{rankEnv + "=allocate", mpi.WaitVariable + "=" + way}
+		r, err := mpirun.Run(time.Minute, 2, env, exe)
+		require.NoError(t, err)
+		if way == "hope" {
+			require.NotEqual(t, 0, r.Code)
+			require.Contains(t, r.Stderr, "SHIFTWORK_WAIT=hope: auto, spin, yield, sleep or block are accepted")
+		} else {
+			require.Equal(t, 0, r.Code, "%s: %s", way, r.Stderr)
+		}
 	}
 }
 

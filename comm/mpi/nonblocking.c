@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "nonblocking.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <sched.h>
 #include <string.h>
@@ -17,7 +18,8 @@
 static MPI_Comm comm = MPI_COMM_NULL;
 /* How long a wait spins before it sleeps; sw_spin sets it. */
 static long long spin_ns = 50 * 1000;
-
+/* How to wait: SW_AUTO, but for experiments. */
+static int how = SW_AUTO;
 
 enum {
 	SLEEP_MIN_NS = 20 * 1000,
@@ -39,6 +41,12 @@ typedef struct {
 
 static void pause_between_polls(waiter *w)
 {
+	if (how == SW_SPIN)
+		return;
+	if (how == SW_YIELD) {
+		sched_yield();
+		return;
+	}
 	/* Reading the clock costs a third of a poll: look at it every eighth time while spinning. */
 	if (++w->polls < 8)
 		return;
@@ -47,7 +55,7 @@ static void pause_between_polls(waiter *w)
 	if (w->began == 0)
 		w->began = now;
 	long long waited = now - w->began;
-	if (waited < spin_ns)
+	if (waited < spin_ns && how != SW_SLEEP)
 		return;
 #ifdef __linux__
 	/* The default timer slack of 50 µs would more than triple the shortest sleep. It is a property of the thread. */
@@ -74,9 +82,43 @@ static void fill(sw_status *out, MPI_Status *in)
 	MPI_Get_count(in, MPI_BYTE, &out->len);
 }
 
-int sw_start(int *provided)
+/*
+ * MPICH asks the handler of MPI_COMM_WORLD about errors that a test finds, whichever communicator the request is of, and
+ * the default one ends the job. Ours ends it as well, but for our own tests: these return the error. A handler that the
+ * program has chosen stays.
+ */
+#ifndef OPEN_MPI
+static int testing;
+
+static void world_error(MPI_Comm *world, int *code, ...)
+{
+	if (testing)
+		return;
+	char text[256];
+	sw_error_text(*code, text, sizeof text);
+	fprintf(stderr, "MPI: %s\n", text);
+	MPI_Abort(*world, *code);
+}
+
+static int keep_errors_of_tests(void)
+{
+	MPI_Errhandler handler;
+	int code = MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+	if (code != MPI_SUCCESS || handler != MPI_ERRORS_ARE_FATAL)
+		return code;
+	code = MPI_Comm_create_errhandler(world_error, &handler);
+	return code == MPI_SUCCESS ? MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler) : code;
+}
+#define OUR_TEST(call) (testing = 1, code = (call), testing = 0, code)
+#else
+static int keep_errors_of_tests(void) { return MPI_SUCCESS; }
+#define OUR_TEST(call) (call)
+#endif
+
+int sw_start(int *provided, int wait)
 {
 	int code, on;
+	how = wait;
 	MPI_Initialized(&on);
 	/*
 	 * Open MPI 4.1's single-copy receive over shared memory (CMA) writes a message that is longer than the
@@ -96,7 +138,8 @@ int sw_start(int *provided)
 	 * poll that finds nothing calls sched_yield, and on Linux that gives the rest of the slice, some
 	 * milliseconds, to whoever competes. Our waits decide for themselves when to leave the core.
 	 */
-	setenv("OMPI_MCA_mpi_yield_when_idle", "0", 1);
+	if (how != SW_BLOCK)
+		setenv("OMPI_MCA_mpi_yield_when_idle", "0", 1);
 	if (on) {
 		code = MPI_Query_thread(provided);
 	} else {
@@ -106,6 +149,9 @@ int sw_start(int *provided)
 	if (code != MPI_SUCCESS)
 		return code;
 	code = MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+	if (code != MPI_SUCCESS)
+		return code;
+	code = keep_errors_of_tests();
 	if (code != MPI_SUCCESS)
 		return code;
 	return MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
@@ -145,7 +191,7 @@ int sw_isend(const void *buf, int len, int to, int tag, MPI_Request *req, int *d
 	if (code != MPI_SUCCESS)
 		return code;
 	/* A small message has left already: save the caller a second call. */
-	return MPI_Test(req, done, MPI_STATUS_IGNORE);
+	return OUR_TEST(MPI_Test(req, done, MPI_STATUS_IGNORE));
 }
 
 int sw_irecv(void *buf, int len, int from, int tag, MPI_Request *req)
@@ -157,7 +203,7 @@ int sw_test(MPI_Request *req, int *done, sw_status *st)
 {
 	MPI_Status s;
 	s.MPI_ERROR = MPI_SUCCESS;
-	int code = MPI_Test(req, done, &s);
+	int code = OUR_TEST(MPI_Test(req, done, &s));
 	if (code == MPI_SUCCESS && *done)
 		fill(st, &s);
 	return code;
@@ -166,10 +212,17 @@ int sw_test(MPI_Request *req, int *done, sw_status *st)
 int sw_wait_any(int n, MPI_Request *reqs, int *index, sw_status *st)
 {
 	waiter w = {0, 0};
+	if (how == SW_BLOCK) {
+		MPI_Status s;
+		int code = OUR_TEST(MPI_Waitany(n, reqs, index, &s));
+		if (code == MPI_SUCCESS)
+			fill(st, &s);
+		return code;
+	}
 	for (;;) {
 		MPI_Status s;
 		int done = 0;
-		int code = MPI_Testany(n, reqs, index, &done, &s);
+		int code = OUR_TEST(MPI_Testany(n, reqs, index, &done, &s));
 		if (code != MPI_SUCCESS)
 			return code;
 		if (done) {
@@ -185,6 +238,8 @@ int sw_send(const void *buf, int len, int to, int tag)
 	MPI_Request req;
 	int done, index;
 	sw_status st;
+	if (how == SW_BLOCK)
+		return MPI_Send(buf, len, MPI_BYTE, to, tag, comm);
 	int code = sw_isend(buf, len, to, tag, &req, &done);
 	if (code != MPI_SUCCESS || done)
 		return code;
@@ -195,6 +250,13 @@ int sw_recv(void *buf, int len, int from, int tag, sw_status *st)
 {
 	MPI_Request req;
 	int index;
+	if (how == SW_BLOCK) {
+		MPI_Status s;
+		int code = MPI_Recv(buf, len, MPI_BYTE, from, tag, comm, &s);
+		if (code == MPI_SUCCESS)
+			fill(st, &s);
+		return code;
+	}
 	int code = sw_irecv(buf, len, from, tag, &req);
 	if (code != MPI_SUCCESS)
 		return code;
@@ -204,6 +266,15 @@ int sw_recv(void *buf, int len, int from, int tag, sw_status *st)
 int sw_probe(int from, int tag, int wait, int *found, sw_status *st)
 {
 	waiter w = {0, 0};
+	if (wait && how == SW_BLOCK) {
+		MPI_Status s;
+		int code = MPI_Probe(from, tag, comm, &s);
+		if (code == MPI_SUCCESS) {
+			*found = 1;
+			fill(st, &s);
+		}
+		return code;
+	}
 	for (;;) {
 		MPI_Status s;
 		int code = MPI_Iprobe(from, tag, comm, found, &s);

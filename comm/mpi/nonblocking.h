@@ -8,8 +8,11 @@ typedef struct {
 	int source, tag, len;
 } sw_status;
 
+/* How to wait for messages: doc.go has a picture of SW_AUTO, and says what the others are for. */
+enum { SW_AUTO, SW_SPIN, SW_YIELD, SW_SLEEP, SW_BLOCK };
+
 /* Each function returns MPI_SUCCESS or MPI's error code. */
-int sw_start(int *provided);
+int sw_start(int *provided, int wait);
 void sw_spin(long long ns);
 int sw_neighbours(int *ranks, int *cores);
 int sw_send(const void *buf, int len, int to, int tag);

@@ -20,12 +20,14 @@ type Wait struct {
 	Why   string // what is missing, in words
 }
 
-func (w Wait) String() string {
+func (w Wait) String() string { return fmt.Sprintf("rank %d %s", w.Rank, w.what()) }
+
+func (w Wait) what() string {
 	length := ""
 	if w.Op != "probe" {
 		length = fmt.Sprintf(", %d bytes", w.Bytes)
 	}
-	return fmt.Sprintf("rank %d waits for %s (%s, tag %d%s: %s)", w.Rank, rankName(w.Peer), w.Op, w.Tag, length, w.Why)
+	return fmt.Sprintf("waits for %s (%s, tag %d%s: %s)", rankName(w.Peer), w.Op, w.Tag, length, w.Why)
 }
 
 // DeadlockError says that no rank can ever run again.
@@ -164,7 +166,7 @@ func otherTags(what string, tags []int) string {
 func (s *simulation) limit(what string) error {
 	var text []string
 	for _, c := range s.ranks {
-		state := "last operation " + cmp.Or(c.doing, "none")
+		state := "last operation " + cmp.Or(c.doing.op, "none")
 		switch {
 		case c.ended:
 			state = "has returned"

@@ -27,7 +27,13 @@ type Comm struct {
 	blocked bool
 	waiting waiting
 	ended   bool
-	doing   string // the operation under way, or the last one
+	doing   operation // under way, or the last one
+	err     error     // what the rank returned
+
+	faults     map[point][]Fault
+	ops, sends int     // begun
+	slow       float64 // factor on the speed
+	dead       bool    // made to die
 
 	// Invariant, while no event is being handled: no message in arrived matches a receive in posted.
 	arrived     []*message // in order of arrival
@@ -93,7 +99,7 @@ func (c *Comm) Work(units float64) {
 	if !(units >= 0) || math.IsInf(units, 1) {
 		panic(fmt.Sprintf("sim: Work(%v): work units are finite and not negative", units))
 	}
-	c.pass(c.speed.work(c.clock, units))
+	c.pass(c.speed.work(c.clock, units/c.slow))
 }
 
 // Sleep advances the clock, whatever the rank's speed.
@@ -112,7 +118,7 @@ func (c *Comm) pass(d float64) {
 }
 
 func (c *Comm) Abort(code int) {
-	c.enter("abort")
+	_ = c.enter("abort", comm.Any, 0) // the job ends, whoever is gone
 	c.s.failure = &comm.AbortError{Rank: c.rank, Code: code}
 	runtime.Goexit()
 }
@@ -151,7 +157,9 @@ func (c *Comm) Irecv(from, tag int, b []byte) (comm.Request, error) {
 }
 
 func (c *Comm) Probe(from, tag int) (comm.Status, error) {
-	c.enter("probe")
+	if err := c.enter("probe", from, tag); err != nil {
+		return comm.Status{}, err
+	}
 	if err := ranks.Check("probe", c.rank, c.Size(), from, tag, true); err != nil {
 		return comm.Status{}, err
 	}
@@ -160,12 +168,16 @@ func (c *Comm) Probe(from, tag int) (comm.Status, error) {
 			return c.arrived[i].status(), nil
 		}
 		c.waiting = waiting{probe: true, from: from, tag: tag}
-		c.block()
+		if err := c.block(); err != nil {
+			return comm.Status{}, err
+		}
 	}
 }
 
 func (c *Comm) Iprobe(from, tag int) (comm.Status, bool, error) {
-	c.enter("probe")
+	if err := c.enter("probe", from, tag); err != nil {
+		return comm.Status{}, false, err
+	}
 	if err := ranks.Check("probe", c.rank, c.Size(), from, tag, true); err != nil {
 		return comm.Status{}, false, err
 	}
@@ -177,7 +189,9 @@ func (c *Comm) Iprobe(from, tag int) (comm.Status, bool, error) {
 }
 
 func (c *Comm) WaitAny(reqs []comm.Request) (int, comm.Status, error) {
-	c.enter("wait")
+	if err := c.enter("wait", comm.Any, 0); err != nil {
+		return -1, comm.Status{}, err
+	}
 	for {
 		c.waiting = waiting{}
 		for i, q := range reqs {
@@ -195,12 +209,16 @@ func (c *Comm) WaitAny(reqs []comm.Request) (int, comm.Status, error) {
 		if len(c.waiting.requests) == 0 {
 			return -1, comm.Status{}, nil
 		}
-		c.block()
+		if err := c.block(); err != nil {
+			return -1, comm.Status{}, err
+		}
 	}
 }
 
 func (r *request) Test() (comm.Status, bool, error) {
-	r.c.enter("test")
+	if err := r.c.enter("test", r.peer, r.tag); err != nil {
+		return comm.Status{}, false, err
+	}
 	r.check()
 	if !r.done {
 		r.c.advance(float64(r.c.s.poll))
@@ -211,7 +229,9 @@ func (r *request) Test() (comm.Status, bool, error) {
 }
 
 func (r *request) Wait() (comm.Status, error) {
-	r.c.enter("wait")
+	if err := r.c.enter("wait", r.peer, r.tag); err != nil {
+		return comm.Status{}, err
+	}
 	r.check()
 	return r.c.wait(r)
 }
@@ -219,7 +239,9 @@ func (r *request) Wait() (comm.Status, error) {
 func (c *Comm) wait(r *request) (comm.Status, error) {
 	for !r.done {
 		c.waiting = waiting{requests: []*request{r}}
-		c.block()
+		if err := c.block(); err != nil {
+			return comm.Status{}, err
+		}
 	}
 	return r.finish()
 }
@@ -233,11 +255,24 @@ func (r *request) check() {
 
 // send starts a send, which may be done at once.
 func (c *Comm) send(to, tag int, b []byte) (*request, error) {
-	c.enter("send")
+	if err := c.enter("send", to, tag); err != nil {
+		return nil, err
+	}
 	if err := ranks.Check("send", c.rank, c.Size(), to, tag, false); err != nil {
 		return nil, err
 	}
 	s := c.s
+	var delay instant
+	for _, f := range c.sendFaults() {
+		switch f.Kind {
+		case Refuse:
+			return nil, &comm.Error{Op: "send", Rank: c.rank, Peer: to, Tag: tag, Err: ErrRefused}
+		case Delay:
+			delay += instantOf(f.By)
+		case Late:
+			delay = never
+		}
+	}
 	c.advance(float64(s.overhead))
 	c.messages++
 	c.bytes += len(b)
@@ -252,6 +287,9 @@ func (c *Comm) send(to, tag int, b []byte) (*request, error) {
 	}
 	d := s.ranks[to]
 	key := channel{source: c.rank, tag: tag}
+	if at += delay; at < delay { // Late: it overflows
+		at = never
+	}
 	at = max(at, d.lastArrival[key])
 	d.lastArrival[key] = at
 	m.event = event{at: at, class: arrives, who: c.rank, number: s.number(), message: m}
@@ -261,7 +299,9 @@ func (c *Comm) send(to, tag int, b []byte) (*request, error) {
 
 // receive starts a receive, which may be done at once.
 func (c *Comm) receive(from, tag int, b []byte) (*request, error) {
-	c.enter("receive")
+	if err := c.enter("receive", from, tag); err != nil {
+		return nil, err
+	}
 	if err := ranks.Check("receive", c.rank, c.Size(), from, tag, true); err != nil {
 		return nil, err
 	}

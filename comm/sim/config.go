@@ -46,6 +46,9 @@ type Config struct {
 	// the clocks of different ranks: different offsets catch one that does.
 	ClockOffset []time.Duration
 
+	// Faults are what goes wrong, each once. With any, ranks are told of one that fails instead of being ended: see LostError.
+	Faults []Fault
+
 	MaxTime float64 // s, (0, 4e6]: a clock that passes it ends the run. 0: DefaultMaxTime
 	MaxOps  int     // operations of all ranks together after which the run ends. 0: DefaultMaxOps
 }
@@ -98,6 +101,11 @@ func (c Config) Validate() error {
 			}
 		}
 	}
+	for _, f := range c.Faults {
+		if wrong := f.validate(c.Ranks); wrong != "" {
+			fault("%v: %s", f, wrong)
+		}
+	}
 	return errors.Join(faults...)
 }
 
@@ -114,6 +122,7 @@ type Result struct {
 	Elapsed time.Duration // end of the last rank
 	Ranks   []RankResult  // by rank
 	Ops     int           // operations of all ranks
+	Struck  int           // how many of Config.Faults have happened: one whose point is never reached does not
 
 	// Leaks lists, in a fixed order, the messages that were sent and never received and the requests that were never
 	// finished. Empty after a clean run; not filled in after one that failed.
@@ -124,7 +133,9 @@ type Result struct {
 type RankResult struct {
 	End      time.Duration // its clock, without offset, when it returned
 	Worked   time.Duration // in Work and Sleep
-	Waited   time.Duration // in operations that had to wait
+	Waited   time.Duration // in operations that had to wait, and stopped by a fault
 	Messages int           // sent
 	Bytes    int           // sent
+	Ops      int           // operations that it began
+	Err      error         // what it returned; nil if it was ended, or died
 }

@@ -47,6 +47,20 @@
 // a panic; messages never received and requests never finished are listed in [Result.Leaks]; ranks may have clocks with
 // different origins.
 //
+// # Faults
+//
+// [Config.Faults] makes things go wrong at points of a rank's run that are counted, not timed: its n-th send is delayed, held
+// back until no rank can go on without it, or refused; at its n-th operation it stops for a while, becomes slow, or dies. A run
+// without faults says how many points there are, so a test can try each in turn:
+//
+//	rank 0   ──send 0────recv ┄┄┄┄┄┄┄┄┄┄┄┄ *comm.Error: rank 1 died at ...; where everybody was
+//	rank 1   ────────╳  Die at operation 0
+//	rank 2   ──recv ┄┄┄┄┄┄┄┄┄ the same error
+//
+// In a run with faults a rank that fails, in whatever way, does not end the others: the operation that they are in, and each
+// later one, returns an error that wraps a [LostError]. Nobody waits for a time-out: real transports notice a dead rank because its
+// connection or its launcher does.
+//
 // # What it does not do
 //
 // Messages do not compete for the network: each has Alpha and Beta to itself. There is no time slicing, no memory

@@ -17,6 +17,9 @@ var ErrLimit = errors.New("the simulation passed its limit")
 // Run calls f once on each rank and returns when all have ended. A rank that returns an error, panics, exits or aborts ends
 // the run; the others are released from their operations with runtime.Goexit. The error is then that first failure:
 // a *comm.RankError, *comm.AbortError or *DeadlockError, or one that wraps ErrLimit. The Result is filled in as far as the run got.
+//
+// With Config.Faults a rank that fails does not end the run: the others are told by the errors of their operations, and the
+// run ends when all have returned, with a *LostError.
 func Run(cfg Config, f func(c *Comm) error) (Result, error) {
 	if err := cfg.Validate(); err != nil {
 		return Result{}, err
@@ -35,6 +38,9 @@ func Run(cfg Config, f func(c *Comm) error) (Result, error) {
 	}
 	s.next().turn <- struct{}{}
 	all.Wait()
+	if s.failure == nil && s.lost != nil {
+		return s.result(), s.lost
+	}
 	return s.result(), s.failure
 }
 
@@ -53,6 +59,8 @@ type simulation struct {
 	ops     int
 	numbers int // given out, to messages and requests
 	failure error
+	lost    *LostError // the first rank that failed, where others are told; the run goes on
+	struck  int        // faults that have happened
 }
 
 func newSimulation(cfg Config) *simulation {
@@ -67,7 +75,8 @@ func newSimulation(cfg Config) *simulation {
 	s.cfg.Rendezvous = orDefault(cfg.Rendezvous, DefaultRendezvous)
 	s.cfg.MaxOps = orDefault(cfg.MaxOps, DefaultMaxOps)
 	for r := range cfg.Ranks {
-		c := &Comm{s: s, rank: r, turn: make(chan struct{}, 1), lastArrival: map[channel]instant{}}
+		c := &Comm{s: s, rank: r, turn: make(chan struct{}, 1), lastArrival: map[channel]instant{}, slow: 1}
+		c.faults = planned(cfg.Faults, r)
 		c.resume = event{class: resumes, who: r}
 		var steps []Step
 		if r < len(cfg.Speed) {
@@ -127,6 +136,8 @@ func (q *eventQueue) Pop() any {
 
 func (s *simulation) push(e *event) { heap.Push(&s.events, e) }
 
+func (s *simulation) reorder() { heap.Init(&s.events) }
+
 // next lets messages arrive until a rank's turn comes and returns that rank. Once the run has failed, it is the
 // lowest one that has not ended, nil if all have.
 func (s *simulation) next() *Comm {
@@ -139,6 +150,10 @@ func (s *simulation) next() *Comm {
 			break
 		}
 		e := heap.Pop(&s.events).(*event)
+		if e.at == never {
+			s.release(e)
+			continue
+		}
 		if c := s.happen(e); c != nil {
 			return c
 		}
@@ -174,11 +189,12 @@ func (s *simulation) running() *Comm {
 	return nil
 }
 
-// enter begins an operation: it returns when this rank has the smallest clock and all messages due have arrived.
-func (c *Comm) enter(op string) {
+// enter begins an operation: it returns when this rank has the smallest clock and all messages due have arrived. The error
+// is that another rank is gone.
+func (c *Comm) enter(op string, peer, tag int) error {
 	c.leave()
 	s := c.s
-	c.doing = op
+	c.doing = operation{op, peer, tag}
 	s.ops++
 	if s.ops > s.cfg.MaxOps {
 		s.failure = s.limit(fmt.Sprintf("%d operations (Config.MaxOps)", s.cfg.MaxOps))
@@ -186,6 +202,8 @@ func (c *Comm) enter(op string) {
 	}
 	c.queue()
 	c.leave()
+	c.strike()
+	return c.told()
 }
 
 // queue returns when this rank has the smallest clock and all messages due have arrived, or when the run has failed.
@@ -199,13 +217,15 @@ func (c *Comm) queue() {
 	c.yield()
 }
 
-// block waits until wakeAt is called for this rank. The caller has said in c.waiting for what.
-func (c *Comm) block() {
+// block waits until wakeAt is called for this rank. The caller has said in c.waiting for what. The error is that another
+// rank is gone.
+func (c *Comm) block() error {
 	from := c.clock
 	c.blocked = true
 	c.yield()
 	c.waited += c.clock - from
 	c.leave()
+	return c.told()
 }
 
 // wakeAt ends the block of a rank, if it is in one.
@@ -225,9 +245,9 @@ func (c *Comm) yield() {
 	}
 }
 
-// leave ends the calling rank if the run has failed.
+// leave ends the calling rank if it is dead or the run has failed.
 func (c *Comm) leave() {
-	if c.s.failure != nil {
+	if c.dead || c.s.failure != nil {
 		runtime.Goexit()
 	}
 }
@@ -245,7 +265,16 @@ func (c *Comm) fail(err func() error) {
 // end is the last thing a rank does: it hands on the turn for good.
 func (c *Comm) end(err error) {
 	s := c.s
-	if err != nil {
+	switch {
+	case err == nil || c.dead || s.failure != nil:
+	case len(s.cfg.Faults) > 0:
+		c.err = err
+		c.queue()
+		if s.failure == nil {
+			s.lose(c, err)
+		}
+	default:
+		c.err = err
 		c.fail(func() error { return &comm.RankError{Rank: c.rank, Err: err} })
 	}
 	c.ended = true
@@ -269,7 +298,7 @@ func (s *simulation) pastMaxTime(c *Comm, how string) error {
 }
 
 func (s *simulation) result() Result {
-	res := Result{Ops: s.ops}
+	res := Result{Ops: s.ops, Struck: s.struck}
 	for _, c := range s.ranks {
 		r := RankResult{
 			End:      c.clock.duration(),
@@ -277,11 +306,13 @@ func (s *simulation) result() Result {
 			Waited:   c.waited.duration(),
 			Messages: c.messages,
 			Bytes:    c.bytes,
+			Ops:      c.ops,
+			Err:      c.err,
 		}
 		res.Ranks = append(res.Ranks, r)
 		res.Elapsed = max(res.Elapsed, r.End)
 	}
-	if s.failure == nil {
+	if s.failure == nil && s.lost == nil {
 		res.Leaks = s.leaks()
 	}
 	return res

@@ -10,6 +10,9 @@ const picoseconds = 1e12 // per second
 // instant is a virtual time, or a difference of two, in picoseconds.
 type instant int64
 
+// never is when a message arrives that is held back until nothing else can happen.
+const never = instant(math.MaxInt64)
+
 // instantOf returns the seconds s, which the caller has checked to be in range, as an instant.
 func instantOf(s float64) instant { return instant(math.Round(s * picoseconds)) }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
@@ -59,7 +60,7 @@ func sources(t *testing.T) []sourceFile {
 		}
 		f := sourceFile{
 			pkg: filepath.ToSlash(pkg), name: name, test: strings.HasSuffix(name, "_test.go"),
-			comment: parsed.Doc != nil, lines: bytes.Count(content, []byte("\n")),
+			comment: parsed.Doc != nil, lines: bytes.Count(content, []byte("\n")), build: constraint(parsed),
 		}
 		for _, spec := range parsed.Imports {
 			imp, err := strconv.Unquote(spec.Path.Value)
@@ -77,6 +78,18 @@ func sources(t *testing.T) []sourceFile {
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	return files
+}
+
+// constraint is the build constraint of a file.
+func constraint(f *ast.File) string {
+	for _, group := range f.Comments {
+		for _, c := range group.List {
+			if text, ok := strings.CutPrefix(c.Text, "//go:build "); ok && c.Pos() < f.Package {
+				return text
+			}
+		}
+	}
+	return ""
 }
 
 func TestTheHouseIsInOrder(t *testing.T) {
@@ -136,19 +149,21 @@ func list(t *testing.T, tags, cgo string) []listed {
 // Libraries could bring cgo with them: outside the standard library, which uses it for user names and name servers
 // where it is there, only gompi and its home have any, and what must be free of MPI does not reach them.
 func TestCgoIsBelowOnePackage(t *testing.T) {
-	home := module + "/" + mpiHome
-	var withCgo []string
-	for _, p := range list(t, "", "1") {
-		if len(p.CgoFiles) > 0 && !p.Standard {
-			withCgo = append(withCgo, p.ImportPath)
+	home, blas := module+"/"+mpiHome, module+"/"+blasHome
+	for tags, allowed := range map[string][]string{"": {gompi, home}, blasTag: {gompi, blas, home}} {
+		var withCgo []string
+		for _, p := range list(t, tags, "1") {
+			if len(p.CgoFiles) > 0 && !p.Standard {
+				withCgo = append(withCgo, p.ImportPath)
+			}
+			if rel, ours := strings.CutPrefix(p.ImportPath, module+"/"); ours && p.ImportPath != home &&
+				slices.Index(order, entryOf(rel)) < slices.Index(order, "spmd") && !within(rel, "internal") {
+				assert.NotContains(t, p.Deps, home, p.ImportPath)
+			}
 		}
-		if rel, ours := strings.CutPrefix(p.ImportPath, module+"/"); ours && p.ImportPath != home &&
-			slices.Index(order, entryOf(rel)) < slices.Index(order, "spmd") && !within(rel, "internal") {
-			assert.NotContains(t, p.Deps, home, p.ImportPath)
-		}
+		slices.Sort(withCgo)
+		assert.Equal(t, allowed, withCgo, "tags %q", tags)
 	}
-	slices.Sort(withCgo)
-	assert.Equal(t, []string{gompi, home}, withCgo)
 }
 
 func TestWithoutMPIThereIsNoCgo(t *testing.T) {
@@ -165,6 +180,10 @@ func TestRules(t *testing.T) {
 	}
 	test := func(f sourceFile) sourceFile {
 		f.name, f.test = "x_test.go", true
+		return f
+	}
+	built := func(f sourceFile, constraint string) sourceFile {
+		f.build = constraint
 		return f
 	}
 	drawing := func(pkg string, names ...string) sourceFile {
@@ -201,6 +220,11 @@ func TestRules(t *testing.T) {
 		{file("comm/local", "shiftwork/comm", "sync"), ""},
 		{file("comm/mpi", "C", gompi, "shiftwork/comm"), ""},
 		{file("comm/local", "C"), "only comm/mpi may"},
+		{built(file("apps/internal/openblas", "C"), "openblas"), ""},
+		{built(file("apps/internal/openblas", "C"), ""), "without the build tag openblas"},
+		{built(file("apps/internal/openblas", "C"), "openblas || cgo"), "without the build tag openblas"},
+		{built(file("apps/internal/openblas", gompi), "openblas"), "only comm/mpi may"},
+		{built(file("apps/internal/kernel", "C"), "openblas"), "only comm/mpi may"},
 		{file("spmd", gompi), "only comm/mpi may"},
 		{test(file("comm/commtest", gompi)), "only comm/mpi may"},
 		{file("hooks", "shiftwork/lb", "shiftwork/comm", "time"), ""},

@@ -6,7 +6,7 @@
 //	          |
 //	comm ─── hooks             messages; comm/mpi alone knows MPI and cgo
 //	          |
-//	        loops              neither hooks nor loops knows which transport it runs on
+//	trace   loops              neither hooks nor loops knows which transport it runs on
 //	          |
 //	        spmd               picks the transport
 //	          |

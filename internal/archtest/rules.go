@@ -13,16 +13,17 @@ import (
 const module = "shiftwork"
 
 // order is the house from top to bottom; a package belongs to the entry that its path starts with.
-var order = []string{"filter", "dist", "pipeline", "placement", "lb", "comm", "hooks", "loops", "spmd", "apps", "scripts"}
+var order = []string{"filter", "dist", "pipeline", "placement", "lb", "comm", "checkpoint", "hooks", "trace", "loops", "spmd", "apps", "docs", "scripts"}
 
 // mayUse restricts what the order would allow, by entry: the entries that its packages may import besides themselves.
 var mayUse = map[string][]string{
-	"filter":    {},
-	"dist":      {},
-	"pipeline":  {},
-	"placement": {},
-	"lb":        {"filter", "dist", "pipeline"},
-	"comm":      {},
+	"filter":     {},
+	"dist":       {},
+	"pipeline":   {},
+	"placement":  {},
+	"lb":         {"filter", "dist", "pipeline"},
+	"comm":       {},
+	"checkpoint": {"dist"},
 }
 
 // pure are the entries whose code (not tests) must give the same output for the same input, always.
@@ -47,6 +48,12 @@ var transports = []string{"comm/mpi", "comm/local", "comm/sim", "comm/commtest"}
 // mpiHome is the only package that may know MPI and cgo.
 const mpiHome = "comm/mpi"
 
+// blasHome may use cgo as well, in files that are built with the tag blasTag alone: who does not ask for OpenBLAS has none of it.
+const (
+	blasHome = "apps/internal/openblas"
+	blasTag  = "openblas"
+)
+
 // foundation is what any package that is not pure may import from internal: it knows the operating system and nothing of
 // ours.
 const foundation = "internal/machine"
@@ -62,6 +69,7 @@ type sourceFile struct {
 	imports []string // import paths
 	random  []string // what it uses of generators, where it imports that
 	comment bool     // has a package comment
+	build   string   // its build constraint, "" without one
 	lines   int
 }
 
@@ -83,7 +91,11 @@ func breaches(f sourceFile) []string {
 		return found
 	}
 	for _, imp := range f.imports {
-		if (imp == "C" || within(imp, gompi)) && f.pkg != mpiHome {
+		switch cgo := imp == "C"; {
+		case !cgo && !within(imp, gompi), f.pkg == mpiHome:
+		case cgo && f.pkg == blasHome && f.build != blasTag:
+			report("imports C without the build tag %s", blasTag)
+		case !cgo || f.pkg != blasHome:
 			report("imports %s, which only %s may", imp, mpiHome)
 		}
 		if !f.test && slices.Contains(pure, entry) && slices.ContainsFunc(impure, func(p string) bool { return within(imp, p) }) {

@@ -3,6 +3,9 @@
 // The flags are those that a small or shared machine needs: more ranks than cores are allowed, ranks that wait yield, and
 // root may run (containers, CI). A time limit ends the job, so that a rank that hangs fails a test instead of
 // stopping it.
+//
+// MPIRUN in the environment names another mpirun than the one in PATH, as scripts/env.sh exports it: MPICH's takes other
+// flags, and needs none of these.
 package mpirun
 
 import (
@@ -13,10 +16,33 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
-// Flags are mpirun's arguments for n ranks, up to the program.
+// Program is the mpirun that MPIRUN in the environment names, or else the one in PATH.
+func Program() string {
+	if p := os.Getenv("MPIRUN"); p != "" {
+		return p
+	}
+	return "mpirun"
+}
+
+// OpenMPI says whether Program is Open MPI's, as far as it can be asked.
+var OpenMPI = sync.OnceValue(func() bool {
+	out, err := exec.Command(Program(), "--version").Output()
+	return err != nil || strings.Contains(string(out), "Open MPI") || strings.Contains(string(out), "OpenRTE")
+})
+
+// Command is Program with its arguments for n ranks, up to the program that they run.
+func Command(n int, more ...string) []string {
+	if OpenMPI() {
+		return append([]string{Program()}, Flags(n, more...)...)
+	}
+	return append(append([]string{Program()}, more...), "-np", strconv.Itoa(n))
+}
+
+// Flags are Open MPI's arguments for n ranks, up to the program.
 func Flags(n int, more ...string) []string {
 	flags := []string{"--oversubscribe", "--mca", "mpi_yield_when_idle", "1"}
 	if os.Geteuid() == 0 {
@@ -35,18 +61,18 @@ type Result struct {
 // Run starts n ranks of the command and waits for the end of the job. It fails when mpirun cannot be started
 // or the limit has passed; what the program does with its exit code is in the Result.
 func Run(limit time.Duration, n int, env []string, command ...string) (Result, error) {
-	return run(limit, append(Flags(n), command...), env)
+	return run(limit, append(Command(n), command...), env)
 }
 
 // RunFlags is Run with further flags for mpirun.
 func RunFlags(limit time.Duration, n int, flags, env []string, command ...string) (Result, error) {
-	return run(limit, append(Flags(n, flags...), command...), env)
+	return run(limit, append(Command(n, flags...), command...), env)
 }
 
-func run(limit time.Duration, args, env []string) (Result, error) {
+func run(limit time.Duration, command, env []string) (Result, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "mpirun", args...)
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	// mpirun passes SIGTERM on to the ranks; a kill would leave them behind.
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 5 * time.Second
@@ -57,7 +83,7 @@ func run(limit time.Duration, args, env []string) (Result, error) {
 	err := cmd.Run()
 	r := Result{Stdout: stdout.String(), Stderr: stderr.String(), Elapsed: time.Since(began)}
 	if ctx.Err() != nil {
-		return r, fmt.Errorf("mpirun %s: not done after %v; stderr: %s", strings.Join(args, " "), limit, r.Stderr)
+		return r, fmt.Errorf("%s: not done after %v; stderr: %s", strings.Join(command, " "), limit, r.Stderr)
 	}
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -1,0 +1,248 @@
+package jobs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"shiftwork/internal/mpirun"
+)
+
+// Job is a program that runs under mpirun.
+type Job struct {
+	cmd            *exec.Cmd
+	ranks          int
+	pids           []int // by rank, once they are known
+	stdout, stderr text
+	ended          chan struct{}
+	elapsed        time.Duration // until mpirun ended
+}
+
+// text is a buffer that is read while a process writes to it.
+type text struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (t *text) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.Write(b)
+}
+
+func (t *text) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.b.String()
+}
+
+// Start starts the command on so many ranks, with additions to the environment.
+func Start(ranks int, env []string, command ...string) (*Job, error) {
+	args := append(mpirun.Command(ranks), command...)
+	j := &Job{cmd: exec.Command(args[0], args[1:]...), ranks: ranks, ended: make(chan struct{})}
+	j.cmd.Env = append(os.Environ(), env...)
+	j.cmd.Stdout, j.cmd.Stderr = &j.stdout, &j.stderr
+	j.cmd.WaitDelay = 5 * time.Second // for ranks that hold the pipes open though mpirun is gone
+	began := time.Now()
+	if err := j.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = j.cmd.Wait() // the exit code is in ProcessState
+		j.elapsed = time.Since(began)
+		close(j.ended)
+	}()
+	return j, nil
+}
+
+// Ended is closed when mpirun has ended.
+func (j *Job) Ended() <-chan struct{} { return j.ended }
+
+// Result is what the job has printed, its exit code and how long it took. It may be asked for after Ended.
+func (j *Job) Result() mpirun.Result {
+	<-j.ended
+	return mpirun.Result{Stdout: j.stdout.String(), Stderr: j.stderr.String(), Code: j.cmd.ProcessState.ExitCode(), Elapsed: j.elapsed}
+}
+
+// Find waits until all ranks run and returns their process ids, by rank.
+func (j *Job) Find(within time.Duration) ([]int, error) {
+	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		select {
+		case <-j.ended:
+			return nil, fmt.Errorf("the job ended before all ranks ran: %s%s", j.stdout.String(), j.stderr.String())
+		default:
+		}
+		if pids := j.look(); pids != nil {
+			j.pids = pids
+			return pids, nil
+		}
+	}
+	return nil, fmt.Errorf("not all of the %d ranks run after %v", j.ranks, within)
+}
+
+// look returns the process ids by rank, or nil if some are missing.
+func (j *Job) look() []int {
+	stats, err := filepath.Glob("/proc/[0-9]*/stat")
+	if err != nil {
+		return nil
+	}
+	pids, found := make([]int, j.ranks), 0
+	for _, path := range stats {
+		parent, ok := parentOf(path)
+		if !ok || parent != j.cmd.Process.Pid {
+			continue
+		}
+		rank, ok := rankOf(filepath.Dir(path))
+		if !ok || rank >= j.ranks || pids[rank] != 0 {
+			continue
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if err != nil {
+			continue
+		}
+		pids[rank] = pid
+		found++
+	}
+	if found < j.ranks {
+		return nil
+	}
+	return pids
+}
+
+// parentOf reads the parent from /proc/PID/stat: pid (name) state parent ...; the name may contain anything.
+func parentOf(path string) (int, bool) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return 0, false // it has ended
+	}
+	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
+	if len(fields) < 2 {
+		return 0, false
+	}
+	parent, err := strconv.Atoi(fields[1])
+	return parent, err == nil
+}
+
+// rankOf reads the rank from the environment of a process, which mpirun's child has once it runs the program.
+func rankOf(dir string) (int, bool) {
+	env, err := os.ReadFile(filepath.Join(dir, "environ"))
+	if err != nil {
+		return 0, false
+	}
+	for _, v := range strings.Split(string(env), "\x00") {
+		if value, ok := strings.CutPrefix(v, "OMPI_COMM_WORLD_RANK="); ok {
+			rank, err := strconv.Atoi(value)
+			return rank, err == nil && rank >= 0
+		}
+	}
+	return 0, false
+}
+
+// Connected waits until all ranks have come so far in MPI's set-up that each shares memory with each other; Find must have found
+// them. Where a rank is lost before, others may speak of files that are gone, and a mpirun of Open MPI 4.1 that loses one while it makes
+// its first contact may say so and then wait for ever by itself.
+func (j *Job) Connected(within time.Duration) error {
+	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		select {
+		case <-j.ended:
+			return nil
+		default:
+		}
+		ready := 0
+		for _, pid := range j.pids {
+			maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+			// Each rank maps a segment of each rank, under Open MPI 4 and 5.
+			if err == nil && bytes.Count(maps, []byte("vader_segment"))+bytes.Count(maps, []byte("sm_segment")) >= j.ranks {
+				ready++
+			}
+		}
+		if ready == j.ranks {
+			return nil
+		}
+	}
+	return fmt.Errorf("not all of the %d ranks share memory after %v: is it Open MPI on one machine?", j.ranks, within)
+}
+
+// Signal sends a signal to a rank. Find must have found it.
+func (j *Job) Signal(rank int, s syscall.Signal) error { return syscall.Kill(j.pids[rank], s) }
+
+// Memory is the resident set of a rank in bytes.
+func (j *Job) Memory(rank int) (int64, error) {
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", j.pids[rank]))
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(data)) // size, resident, shared, ..., in pages
+	if len(fields) < 2 {
+		return 0, fmt.Errorf("/proc/%d/statm is %q", j.pids[rank], data)
+	}
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	return pages * int64(os.Getpagesize()), err
+}
+
+// Left waits until all ranks have gone and returns those that have not within the time.
+func (j *Job) Left(within time.Duration) []int {
+	for deadline := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {
+		var left []int
+		for rank, pid := range j.pids {
+			if !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+				left = append(left, rank)
+			}
+		}
+		if len(left) == 0 || time.Now().After(deadline) {
+			return left
+		}
+	}
+}
+
+// Close ends what is left of the job.
+func (j *Job) Close() {
+	select {
+	case <-j.ended:
+	default:
+		_ = j.cmd.Process.Kill()
+		<-j.ended
+	}
+	for rank := range j.pids {
+		// A process id is given again only after thousands of others.
+		if parent, ok := parentOf(fmt.Sprintf("/proc/%d/stat", j.pids[rank])); ok && (parent == j.cmd.Process.Pid || parent == 1) {
+			_ = j.Signal(rank, syscall.SIGKILL)
+		}
+	}
+}
+
+// preface begins a block that Open MPI's mpirun puts before the one that says what has happened.
+const preface = "Primary job"
+
+// Messages are what a user reads when a job has failed: each block of mpirun between two lines of dashes is one, and so is each
+// line that stands outside. A block that only announces the next one does not count, nor does mpirun's word that it was sent a
+// signal itself, as when somebody stops and continues it.
+func Messages(r mpirun.Result) []string {
+	var all, block []string
+	inside := false
+	for line := range strings.Lines(r.Stderr + "\n" + r.Stdout) {
+		line = strings.TrimSpace(line)
+		switch {
+		case strings.HasPrefix(line, "-----"):
+			if inside && !strings.HasPrefix(strings.Join(block, " "), preface) {
+				all = append(all, strings.Join(block, " "))
+			}
+			block = nil
+			inside = !inside
+		case line == "" || strings.HasPrefix(line, "mpirun: Forwarding signal"):
+		case inside:
+			block = append(block, line)
+		default:
+			all = append(all, line)
+		}
+	}
+	return all
+}
