@@ -20,9 +20,11 @@ func LargestRemainder(total int, shares []float64, minimum []int) []int {
 
 // Divider is LargestRemainder with scratch space that is reused from call to call. Its zero value is ready.
 type Divider struct {
-	share       []float64
-	free        []ranked
-	parts, ones []int
+	Least int // iterations that Cut leaves to each worker; below 1: 1
+
+	share        []float64
+	free         []ranked
+	parts, least []int
 }
 
 // Divide fills parts, which has one element per share, and returns it. See LargestRemainder.
@@ -218,7 +220,8 @@ func Cut(span Range, firstWorker int, shares []float64, w Weights) Block {
 	return d.Cut(Block{Bounds: make([]int, len(shares)+1)}, span, firstWorker, shares, w)
 }
 
-// Cut fills b, which has one bound more than there are shares, and returns it. See the function Cut.
+// Cut fills b, which has one bound more than there are shares, and returns it. See the function Cut; where there are
+// iterations enough, each worker gets at least Least.
 func (d *Divider) Cut(b Block, span Range, firstWorker int, shares []float64, w Weights) Block {
 	ranks := len(shares)
 	workers, n := ranks-firstWorker, span.Len()
@@ -235,25 +238,25 @@ func (d *Divider) Cut(b Block, span Range, firstWorker int, shares []float64, w 
 		}
 		return b
 	}
+	least := max(1, min(d.Least, n/workers))
 	if w.Uniform() {
-		// One iteration each in advance, as a minimum: the smallest integer that a worker may own.
-		d.parts, d.ones = resize(d.parts, workers), resize(d.ones, workers)
-		for k := range d.ones {
-			d.ones[k] = 1
+		d.parts, d.least = resize(d.parts, workers), resize(d.least, workers)
+		for k := range d.least {
+			d.least[k] = least
 		}
-		d.Divide(d.parts, n, shares[firstWorker:], d.ones)
+		d.Divide(d.parts, n, shares[firstWorker:], d.least)
 		for k, part := range d.parts {
 			bounds[k+1] = bounds[k] + part
 		}
 		return b
 	}
-	d.cutWeighted(bounds, span, shares[firstWorker:], w)
+	d.cutWeighted(bounds, span, shares[firstWorker:], w, least)
 	return b
 }
 
 // cutWeighted places bounds[1..workers] at the prefix sums nearest to the cumulative targets, left to right, leaving
-// at least one iteration to every worker.
-func (d *Divider) cutWeighted(bounds []int, span Range, shares []float64, w Weights) {
+// at least so many iterations to every worker.
+func (d *Divider) cutWeighted(bounds []int, span Range, shares []float64, w Weights, least int) {
 	workers := len(shares)
 	largest, sum := 0.0, 0.0
 	for _, s := range shares {
@@ -277,7 +280,7 @@ func (d *Divider) cutWeighted(bounds []int, span Range, shares []float64, w Weig
 	for k := 1; k < workers; k++ {
 		before += clean(shares[k-1])
 		target := total * (before / sum)
-		lo, hi := bounds[k-1]+1, span.Hi-(workers-k) // at least one for this worker and for each that follows
+		lo, hi := bounds[k-1]+least, span.Hi-(workers-k)*least // enough for this worker and for each that follows
 		at := lo + sort.Search(hi-lo, func(j int) bool { return w.Units(Span(span.Lo, lo+j)) >= target })
 		if at > lo && target-w.Units(Span(span.Lo, at-1)) <= w.Units(Span(span.Lo, at))-target {
 			at--

@@ -104,6 +104,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 	if len(statuses) != b.loop.Ranks {
 		panic(fmt.Sprintf("lb: %d statuses of %d ranks", len(statuses), b.loop.Ranks))
 	}
+	b.divider.Least = statuses[0].Least
 	b.adopt(statuses)
 	b.learn(statuses)
 	b.takeStock(statuses)

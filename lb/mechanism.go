@@ -31,18 +31,19 @@ func (b *Balancer) rotate(statuses []Status) {
 	}
 }
 
-// rotateBlocks moves every boundary by up to rotateStep; each worker keeps an iteration.
+// rotateBlocks moves every boundary by up to rotateStep; each worker keeps what it must.
 func (b *Balancer) rotateBlocks(right bool) {
 	first, n := b.loop.FirstWorker, b.loop.Ranks
+	least := max(1, b.divider.Least)
 	copy(b.spare.Bounds, b.block.Bounds)
 	// Moving work to the right lowers the boundary between two ranks.
 	if right {
 		for k := first + 1; k < n; k++ {
-			b.spare.Bounds[k] = max(b.spare.Bounds[k]-rotateStep, b.spare.Bounds[k-1]+1)
+			b.spare.Bounds[k] = min(b.spare.Bounds[k], max(b.spare.Bounds[k]-rotateStep, b.spare.Bounds[k-1]+least))
 		}
 	} else {
 		for k := n - 1; k > first; k-- {
-			b.spare.Bounds[k] = min(b.spare.Bounds[k]+rotateStep, b.spare.Bounds[k+1]-1)
+			b.spare.Bounds[k] = max(b.spare.Bounds[k], min(b.spare.Bounds[k]+rotateStep, b.spare.Bounds[k+1]-least))
 		}
 	}
 	b.planBlocks()

@@ -82,6 +82,10 @@ type Status struct {
 	Age             float64 // s since the status arrived at the master: in a Free loop the rank has worked on meanwhile
 	OwnedIterations int     // the same in iterations
 
+	// Least is how many iterations each worker must keep, where the balancer keeps blocks and there are so many; below 1: 1.
+	// Rank 0's counts, from this decision on.
+	Least int `json:",omitempty"`
+
 	MoveTime      float64 // time this rank spent moving work since the previous status
 	MoveTransfers int     // transfers it took part in, as sender or receiver
 	MoveUnits     float64 // work units of these transfers
