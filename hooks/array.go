@@ -37,14 +37,24 @@ type mover struct {
 	buffers [][]byte       // packed data of pending sends
 	scratch []byte
 	waited  time.Duration // for ranks that were to give: no part of the movement itself
+	traced  *tracedMove   // nil: nobody looks, or nothing moves
 }
 
 // await sleeps until a message is there, and counts that as waiting.
 func (m *mover) await(from, tag int) (comm.Status, error) {
 	began := m.c.Now()
 	st, err := m.c.Probe(from, tag)
-	m.waited += m.c.Now() - began
+	m.paused(began)
 	return st, err
+}
+
+// paused counts the time since began as waiting.
+func (m *mover) paused(began time.Duration) {
+	now := m.c.Now()
+	m.waited += now - began
+	if m.traced != nil {
+		m.traced.pause(began, now)
+	}
 }
 
 // give starts sending the data of iterations r.
@@ -132,7 +142,7 @@ func (m *mover) take(from int, r dist.Range) error {
 // flush waits until everything given has left: before the same memory may be given again, and at the end.
 func (m *mover) flush() error {
 	began := m.c.Now()
-	defer func() { m.waited += m.c.Now() - began }() // the receivers know how long it took
+	defer func() { m.paused(began) }() // the receivers know how long it took
 	for _, q := range m.pending {
 		if _, err := q.Wait(); err != nil {
 			return err

@@ -21,7 +21,7 @@ type FreeLoop struct {
 	Weights    dist.Weights // work units of each iteration; zero: 1 each
 	Arrays     []Array
 	Quantum    float64  // s, the scheduling quantum; 0: measured
-	Record     Recorder // on the master only
+	Record     Recorder // on the master only, unless it is a Tracer
 }
 
 // Free is the run time of a FreeLoop in one rank. The loop hands out its iterations in chunks:
@@ -69,6 +69,9 @@ type Free struct {
 	total               totals
 	interact            float64
 	clock               masterClock
+	trace               Tracer // nil: nobody looks
+	moves               tracedMove
+	watching            *watching // on rank 0, if anybody watches
 }
 
 // longChunk is how many periods a chunk may take before its length is held to be a mistake on weaker evidence.
@@ -117,6 +120,11 @@ func NewFree(c comm.Comm, loop FreeLoop, cfg lb.Config) (*Free, error) {
 	}
 	f.began = c.Now()
 	f.since, f.due = f.began, f.began
+	if f.trace = find[Tracer](loop.Record); f.trace != nil {
+		f.moves.to = f.trace
+		f.trace.Begin(loop.Name, f.began)
+	}
+	f.watching = watch(loop.Record, c.Rank(), f.began)
 	return f, nil
 }
 
@@ -128,7 +136,7 @@ func (f *Free) startMaster(first int, start dist.Block) error {
 	if err := f.clock.synchronise(f.c); err != nil {
 		return err
 	}
-	quantum, err := agreeQuantum(f.c, f.loop.Quantum)
+	quantum, err := Quantum(f.c, f.loop.Quantum)
 	if err != nil {
 		return err
 	}
@@ -144,7 +152,7 @@ func (f *Free) startMaster(first int, start dist.Block) error {
 	if err != nil {
 		return err
 	}
-	f.master = newMaster(f.c, b, true, f.record)
+	f.master = newMaster(f.c, b, setup, true, f.record)
 	f.master.send = func(to int, in *instruction) error {
 		return f.master.sends.isend(to, tagStatus, append([]byte{kindInstruction}, in.encode()...))
 	}
@@ -204,6 +212,9 @@ func (f *Free) finishChunk() {
 	f.compute += took
 	f.units += units
 	f.chunks++
+	if f.trace != nil {
+		f.trace.Span(Span{Computing, f.start, f.ended, f.total.chunks + f.chunks - 1, f.chunk.Range, units})
+	}
 	if took > 0 {
 		f.rate = units / took.Seconds()
 		if f.slowest *= slowestFades; f.slowest == 0 || f.rate < f.slowest {
@@ -218,6 +229,32 @@ func (f *Free) finishChunk() {
 	f.chunk.repetition++
 	f.insert(f.chunk)
 	f.chunk = part{}
+	if f.watching != nil && f.watching.due(f.ended) {
+		done := f.total.units + f.units
+		steps := float64(f.loop.Repeat) * done / (done + f.remaining())
+		f.watching.pulse(f.ended, Pulse{Loop: f.loop.Name, Phases: f.total.chunks + f.chunks, Steps: steps})
+	}
+}
+
+// interacted tells what began at that time and has just ended.
+func (f *Free) interacted(began time.Duration, k int) {
+	if f.trace != nil {
+		f.trace.Span(Span{Interacting, began, f.c.Now(), k, dist.Range{}, 0})
+	}
+}
+
+// moving tells a movement that f carries out, which says how many work units it moved.
+func (f *Free) moving(carryOut func() (units float64, err error)) error {
+	if f.trace == nil {
+		_, err := carryOut()
+		return err
+	}
+	f.moves.begin(f.c.Now(), f.obeyed)
+	f.move.traced = &f.moves
+	defer func() { f.move.traced = nil }()
+	units, err := carryOut()
+	f.moves.end(f.c.Now(), dist.Range{}, units)
+	return err
 }
 
 // insert queues a part behind those of the same repetition that have lower indices, and joins neighbours.
@@ -351,6 +388,7 @@ func (f *Free) handle(from int, b []byte) error {
 		began := f.c.Now()
 		err = f.master.add(s)
 		f.master.busy += f.c.Now() - began
+		f.interacted(began, s.Interaction)
 		return err
 	case kindInstruction:
 		in, err := decodeInstruction(body)
@@ -363,7 +401,11 @@ func (f *Free) handle(from int, b []byte) error {
 		f.called = d.Int()
 		return d.Finish()
 	case kindTransfer:
-		return f.accept(from, body)
+		return f.moving(func() (float64, error) {
+			before := f.moved.units
+			err := f.accept(from, body)
+			return f.moved.units - before, err
+		})
 	}
 	return fmt.Errorf("rank %d sent a message of unknown kind %d", from, b[0])
 }
@@ -380,9 +422,14 @@ func (f *Free) report() error {
 		Owned: f.remaining(), OwnedIterations: f.iterations(),
 		MoveTime: f.moved.time.Seconds(), MoveTransfers: f.moved.transfers, MoveUnits: f.moved.units,
 	}
+	f.total.rates.add(s.Units, s.Compute)
 	f.closeBooks(now)
 	f.k++
 	f.waiting = true
+	defer func() {
+		f.total.interact += f.c.Now() - now
+		f.interacted(now, s.Interaction)
+	}()
 	if f.master != nil {
 		return f.master.add(s)
 	}
@@ -409,9 +456,27 @@ func (f *Free) obey(in *instruction) error {
 	f.period = seconds(in.period)
 	f.due = f.c.Now() + f.period
 	f.final = in.final
+	before, gives := f.moved.units, false
 	for _, t := range in.transfers {
 		if t.To == f.c.Rank() {
 			f.awaited++
+		} else {
+			gives = true
+		}
+	}
+	if !gives {
+		return f.move.flush()
+	}
+	return f.moving(func() (float64, error) {
+		err := f.give(in)
+		return f.moved.units - before, err
+	})
+}
+
+// give carries out the transfers in which this rank gives.
+func (f *Free) give(in *instruction) error {
+	for _, t := range in.transfers {
+		if t.To == f.c.Rank() {
 			continue
 		}
 		parts, units := f.takeTail(t.Units)
@@ -507,6 +572,7 @@ func (f *Free) iterationsLeft() int {
 // Finish ends the loop: every rank calls it after Next returned false. Rank 0 gets the report of all ranks; the others
 // get nil.
 func (f *Free) Finish() (*Report, error) {
+	rest := tail{units: f.units, compute: f.compute.Seconds()}
 	f.closeBooks(f.c.Now())
 	if f.master != nil {
 		if err := f.master.sends.flush(); err != nil {
@@ -517,11 +583,19 @@ func (f *Free) Finish() (*Report, error) {
 		return nil, err
 	}
 	own := RankReport{
-		Rank: f.c.Rank(), Iterations: f.done.Len(), Units: f.total.units,
+		Iterations: f.done.Len(), Units: f.total.units,
 		Elapsed: (f.c.Now() - f.began).Seconds(),
 		Compute: f.total.compute.Seconds(), Move: f.total.move.Seconds(), Taken: f.total.iterations,
+		Interact: f.total.interact.Seconds(), RateMin: f.total.rates.low, RateMax: f.total.rates.high,
 	}
-	return gatherReport(f.c, own, f.k, f.master, f.interact, f.placed(), f.record)
+	if f.trace != nil {
+		f.trace.End(f.c.Now())
+	}
+	rep := Report{
+		Interactions: f.k, Interact: f.interact, Placement: f.placed(),
+		Iterations: f.loop.Iterations.Len(), Settings: settingsOf(f.cfg, false),
+	}
+	return gatherReport(f.c, own, rest, rep, f.master, f.record)
 }
 
 // placed is where this rank's hooks were; nil if it had no chunks that took time, or no hooks.

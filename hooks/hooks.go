@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"shiftwork/comm"
@@ -27,7 +28,7 @@ type Loop struct {
 	// with its range before and after (Adjacent loops). Boundary data under way can be received there.
 	Before func(have, want dist.Range) error
 
-	Record Recorder // on the master only; nil: nothing is recorded
+	Record Recorder // on the master only, unless it is a Tracer; nil: nothing is recorded
 }
 
 // Hooks is the run time of one distributed loop in one rank. Its methods are called from one goroutine, and Hook and
@@ -38,6 +39,7 @@ type Hooks struct {
 	cfg  lb.Config
 
 	block    dist.Range     // Adjacent: what this rank owns
+	single   []dist.Range   // block as Ranges returns it
 	owned    dist.Intervals // otherwise
 	units    float64        // work units owned, by the weights in force
 	plain    float64        // the same by Loop.Weights
@@ -51,7 +53,11 @@ type Hooks struct {
 	interact float64 // s, measured at start
 	clock    masterClock
 	placer   *Placer // nil: the program calls Hook itself
+	trace    Tracer  // nil: nobody looks
+	moves    tracedMove
+	watching *watching // on rank 0, if anybody watches
 
+	least       int            // iterations that each rank must keep
 	phase, next int            // hook executions so far; the one that interacts next
 	k           int            // interactions so far
 	obeyed      int            // last instruction obeyed, -1 none
@@ -62,6 +68,8 @@ type Hooks struct {
 	since      time.Duration // of the last status
 	sincePhase int
 	start      time.Duration // of the phase under way
+	ended      time.Duration // of the last computing
+	steps      float64       // fractions of all iterations done
 	inPhase    bool
 	done       float64       // work units since the last status, by the weights in force
 	plainDone  float64       // the same by Loop.Weights
@@ -83,6 +91,8 @@ type totals struct {
 	move       time.Duration
 	iterations int // taken from other ranks
 	chunks     int // of a free loop
+	interact   time.Duration
+	rates      spread
 }
 
 // New starts the run time of a loop; every rank must call it. The iterations are split evenly, over ranks 1 to P-1
@@ -133,7 +143,17 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 	}
 	h.began = c.Now()
 	h.since = h.began
+	h.follow()
 	return h, nil
+}
+
+// follow begins to tell the Tracer and the Watcher, if the loop has them.
+func (h *Hooks) follow() {
+	if h.trace = find[Tracer](h.loop.Record); h.trace != nil {
+		h.moves.to = h.trace
+		h.trace.Begin(h.loop.Name, h.began)
+	}
+	h.watching = watch(h.loop.Record, h.c.Rank(), h.began)
 }
 
 // check validates the arguments, holds them against those of the other ranks, and returns the first rank that computes.
@@ -190,7 +210,7 @@ func (h *Hooks) startMaster(first int, start dist.Block) error {
 	if err := h.clock.synchronise(h.c); err != nil {
 		return err
 	}
-	quantum, err := agreeQuantum(h.c, h.loop.Quantum)
+	quantum, err := Quantum(h.c, h.loop.Quantum)
 	if err != nil {
 		return err
 	}
@@ -209,7 +229,7 @@ func (h *Hooks) startMaster(first int, start dist.Block) error {
 	if err != nil {
 		return err
 	}
-	h.master = newMaster(h.c, b, !h.loop.Adjacent, h.record)
+	h.master = newMaster(h.c, b, setup, !h.loop.Adjacent, h.record)
 	h.record(Event{Kind: "start", Config: &h.cfg, Setup: &setup})
 	return nil
 }
@@ -226,7 +246,29 @@ func (h *Hooks) record(e Event) {
 // the time that is left. Every rank must say the same at the same hook.
 func (h *Hooks) SetPhases(total int) { h.loop.Phases = total }
 
-// PhasesDone is how often Hook has been called.
+// SetLeast says how many iterations each rank must keep by decisions to come; before, that is 1 (Adjacent loops). Rank 0's word
+// counts. It must not be more than Fewest.
+func (h *Hooks) SetLeast(n int) {
+	h.least = n
+	if h.master != nil { // what waits for a decision already
+		rank := h.c.Rank()
+		h.master.now[rank].Least, h.master.next[rank].Least = n, n
+	}
+}
+
+// Fewest is how many iterations each rank has at least: now, by instructions that it has yet to obey, and as it would have by its
+// rate alone (Adjacent loops). Rank 0 knows; elsewhere it is 0.
+func (h *Hooks) Fewest() int {
+	switch {
+	case h.master != nil:
+		return min(h.master.wanted, slices.Min(h.master.fewest[:]))
+	case h.c.Rank() == 0:
+		return h.loop.Iterations.Len() / h.c.Size() // nothing moves
+	}
+	return 0
+}
+
+// PhasesDone is how many phases have ended, in Hook or Pass.
 func (h *Hooks) PhasesDone() int { return h.phase }
 
 // Range is the block of iterations that this rank owns (Adjacent loops). It changes only inside Hook.
@@ -238,7 +280,10 @@ func (h *Hooks) Ranges() []dist.Range {
 		if h.block.Empty() {
 			return nil
 		}
-		return []dist.Range{h.block}
+		if len(h.single) == 0 || h.single[0] != h.block {
+			h.single = []dist.Range{h.block} // a new one: the caller may have kept the last
+		}
+		return h.single
 	}
 	return h.owned.Ranges()
 }
@@ -265,12 +310,25 @@ func (h *Hooks) End() {
 // EndPart ends the computing of a phase that did the given fraction of each own iteration, such as one strip of a
 // strip-mined loop. Fractions of a phase whose computing is interrupted add up: EndPart(0), and End at last.
 func (h *Hooks) EndPart(fraction float64) {
-	took := h.c.Now() - h.start
+	h.ended = h.c.Now()
+	took := h.ended - h.start
 	h.compute += took
 	h.laps.took += took
 	h.inPhase = false
 	h.done += h.units * fraction
 	h.plainDone += h.plain * fraction
+	h.steps += fraction
+	if h.trace != nil {
+		h.trace.Span(Span{Computing, h.start, h.ended, h.phase, h.own(), h.units * fraction})
+	}
+}
+
+// own is this rank's block; empty where it has none.
+func (h *Hooks) own() dist.Range {
+	if !h.loop.Adjacent {
+		return dist.Range{}
+	}
+	return h.block
 }
 
 // Compute is Begin, f, End. A panic in f becomes one that names rank, loop and phase (*PanicError).
@@ -308,20 +366,58 @@ func (h *Hooks) Annotate() {
 // instruction and carries it out. After it returned true, Range may differ, and the data of the iterations is there.
 // Every rank that the instruction concerns obeys it at the same call; ranks that it does not concern wait for nobody.
 func (h *Hooks) Hook() (moved bool, err error) {
-	h.phase++
+	h.endPhase()
 	if !h.active {
 		return false, nil
 	}
 	if h.phase < h.next {
 		h.laps.prepare(h.k, h.phase, h.next)
-		if h.master != nil && h.master.missing > 0 {
-			return false, h.master.poll()
-		}
-		return false, nil
+		return false, h.serve()
 	}
 	moved, err = h.interaction()
 	h.laps.prepare(h.k, h.phase, h.next)
 	return moved, err
+}
+
+// Pass ends a phase after which work cannot move: an interaction that is due waits for the next Hook. Every rank must call it
+// at the same phases.
+func (h *Hooks) Pass() error {
+	h.endPhase()
+	return h.serve()
+}
+
+func (h *Hooks) endPhase() {
+	h.phase++
+	if h.watching != nil && h.watching.due(h.ended) {
+		h.watching.pulse(h.ended, Pulse{Loop: h.loop.Name, Phases: h.phase, Steps: h.steps})
+	}
+}
+
+// serve lets rank 0 take in statuses that are there, and answer if they were the last.
+func (h *Hooks) serve() error {
+	if h.master != nil && h.master.missing > 0 {
+		return h.poll()
+	}
+	return nil
+}
+
+// poll serves the master between interactions.
+func (h *Hooks) poll() error {
+	if h.trace == nil {
+		return h.master.poll()
+	}
+	began, busy := h.c.Now(), h.master.busy
+	err := h.master.poll()
+	if h.master.busy > busy {
+		h.interacted(began, h.c.Now())
+	}
+	return err
+}
+
+func (h *Hooks) interacted(began, ended time.Duration) {
+	if h.trace != nil {
+		h.trace.Span(Span{Interacting, began, ended, h.k - 1, h.own(), 0})
+	}
 }
 
 func (h *Hooks) interaction() (bool, error) {
@@ -335,6 +431,7 @@ func (h *Hooks) interaction() (bool, error) {
 	}
 	h.k++
 	if answer < 0 {
+		h.interacted(began, h.c.Now())
 		h.next = h.phase + 1
 		return false, nil
 	}
@@ -343,6 +440,8 @@ func (h *Hooks) interaction() (bool, error) {
 		return false, err
 	}
 	h.lost = h.c.Now() - began
+	h.total.interact += h.lost
+	h.interacted(began, began+h.lost)
 	h.next = h.phase + max(1, in.nextHook)
 	h.obeyed = in.interaction
 	return h.obey(in)
@@ -358,10 +457,11 @@ func (h *Hooks) report() error {
 		Wait:   max(0, elapsed-h.compute-h.moved.time).Seconds(),
 		Phases: h.phase - h.sincePhase, PhasesLeft: -1,
 		Age:   h.clock.time(now).Seconds(),
-		Owned: h.units, OwnedIterations: h.count(),
+		Owned: h.units, OwnedIterations: h.count(), Least: h.least,
 		MoveTime: h.moved.time.Seconds(), MoveTransfers: h.moved.transfers, MoveUnits: h.moved.units,
 		Interact: h.lost.Seconds(), Weights: h.weights.version, Timings: h.laps.take(),
 	}
+	h.total.rates.add(s.Units, s.Compute)
 	if h.loop.Phases > 0 {
 		s.PhasesLeft = max(0, h.loop.Phases-h.phase)
 	}
@@ -428,6 +528,11 @@ func (h *Hooks) obey(in *instruction) (bool, error) {
 		}
 	}
 	began, waited := h.c.Now(), h.move.waited
+	if h.trace != nil {
+		h.moves.begin(began, in.interaction)
+		h.move.traced = &h.moves
+		defer func() { h.move.traced = nil }()
+	}
 	carryOut := h.obeyDirect
 	if h.loop.Adjacent {
 		carryOut = h.obeyAdjacent
@@ -438,7 +543,11 @@ func (h *Hooks) obey(in *instruction) (bool, error) {
 	}
 	// Waiting for a rank that has not come to this hook yet is no cost of moving: beside a slow rank it would take
 	// so long that no movement could ever pay again.
-	h.moved.time += h.c.Now() - began - (h.move.waited - waited)
+	now := h.c.Now()
+	h.moved.time += now - began - (h.move.waited - waited)
+	if h.trace != nil {
+		h.moves.end(now, h.own(), m.units)
+	}
 	h.moved.transfers += m.transfers
 	h.moved.units += m.units
 	return true, nil
@@ -456,7 +565,7 @@ func (h *Hooks) obeyAdjacent(in *instruction) (m movement, err error) {
 		if err := h.loop.Before(have, want); err != nil {
 			return m, err
 		}
-		h.move.waited += h.c.Now() - began
+		h.move.paused(began)
 	}
 	m.transfers, err = h.move.adjacent(have, want)
 	for _, crossed := range []dist.Range{
@@ -534,6 +643,7 @@ func receiveAll(c comm.Comm, from, tag int) ([]byte, error) {
 // Finish ends the loop: every rank calls it after its last Hook. Messages under way are taken in, and
 // rank 0 gets the report of all ranks; the others get nil.
 func (h *Hooks) Finish() (*Report, error) {
+	rest := tail{units: h.done, compute: h.compute.Seconds(), version: h.weights.version}
 	h.closeBooks(h.c.Now())
 	if h.active && h.k > 0 && h.cfg.Interaction == lb.Pipelined {
 		// The last status has an answer that nobody obeys any more.
@@ -550,9 +660,17 @@ func (h *Hooks) Finish() (*Report, error) {
 		return nil, err
 	}
 	own := RankReport{
-		Rank: h.c.Rank(), Iterations: h.count(), Units: h.total.units,
+		Iterations: h.count(), Units: h.total.units,
 		Elapsed: (h.c.Now() - h.began).Seconds(),
 		Compute: h.total.compute.Seconds(), Move: h.total.move.Seconds(), Taken: h.total.iterations,
+		Interact: h.total.interact.Seconds(), RateMin: h.total.rates.low, RateMax: h.total.rates.high,
 	}
-	return gatherReport(h.c, own, h.k, h.master, h.interact, h.placer.report(), h.record)
+	if h.trace != nil {
+		h.trace.End(h.c.Now())
+	}
+	rep := Report{
+		Interactions: h.k, Interact: h.interact, Placement: h.placer.report(),
+		Iterations: h.loop.Iterations.Len(), Settings: settingsOf(h.cfg, h.loop.Adjacent),
+	}
+	return gatherReport(h.c, own, rest, rep, h.master, h.record)
 }

@@ -32,18 +32,39 @@ type master struct {
 	sends     mover          // instructions on their way
 	perRank   [][]dist.Transfer
 
-	busy   time.Duration // receiving, deciding, sending; not waiting
-	shifts int           // decisions that moved work
-	period float64       // s, of the last decision
+	busy      time.Duration // receiving, deciding, sending; not waiting
+	shifts    int           // decisions that moved work
+	period    float64       // s, of the last decision
+	limit     string        // what set it, but for the end of the loop
+	threshold float64       // of the last decision
+	setup     lb.Loop
+	grid      lb.Grid   // of learned weights
+	estimate  *estimate // what balancing brings
+
+	fewest [3]int // iterations that a rank has by the last decisions (Adjacent loops)
+	wanted int    // the same by the last one, if nothing but the rates counted
 }
 
-func newMaster(c comm.Comm, b *lb.Balancer, direct bool, record func(Event)) *master {
+func newMaster(c comm.Comm, b *lb.Balancer, setup lb.Loop, direct bool, record func(Event)) *master {
 	n := c.Size()
 	m := &master{
 		c: c, balancer: b, direct: direct, record: record, sends: mover{c: c}, idle: make([]bool, n),
 		now: make([]lb.Status, n), next: make([]lb.Status, n),
 		have: make([]bool, n), haveNext: make([]bool, n), missing: n,
 		perRank: make([][]dist.Transfer, n),
+		setup:   setup, estimate: newEstimate(setup),
+	}
+	if !direct {
+		for r := setup.FirstWorker; r < n; r++ {
+			count := setup.Start.Range(r).Len()
+			if m.wanted == 0 || count < m.wanted {
+				m.wanted = count
+			}
+		}
+		m.fewest = [3]int{m.wanted, m.wanted, m.wanted}
+	}
+	if setup.Learn {
+		m.grid = lb.NewGrid(setup.Start.Span(), n-setup.FirstWorker)
 	}
 	m.send = func(to int, in *instruction) error { return m.sends.isend(to, tagInstruction, in.encode()) }
 	return m
@@ -136,14 +157,46 @@ func (m *master) add(s lb.Status) error {
 	return nil
 }
 
+// keepFewest remembers how few iterations a decision leaves to a rank.
+func (m *master) keepFewest(d *lb.Decision) {
+	span := d.To.Span()
+	most, least, total := span.Len(), span.Len(), 0.0
+	for _, units := range d.Targets {
+		total += units
+	}
+	for r := m.setup.FirstWorker; r < m.setup.Ranks; r++ {
+		least = min(least, d.To.Range(r).Len())
+		if total > 0 {
+			most = min(most, int(d.Targets[r]/total*float64(span.Len())))
+		}
+	}
+	m.wanted = most
+	copy(m.fewest[1:], m.fewest[:])
+	m.fewest[0] = least
+}
+
 func (m *master) decide() error {
 	for r := range m.now {
 		m.now[r].Age = max(0, m.c.Now().Seconds()-m.now[r].Age) // on its way, Age is the time of sending, the master's clock
 	}
+	m.estimate.add(m.now)
 	d := m.balancer.Decide(m.now)
-	m.period = d.Period
+	m.period, m.threshold = d.Period, d.Threshold
+	if d.Limit != "end" {
+		m.limit = d.Limit
+	}
+	if len(d.Profile) > 0 {
+		w, err := m.grid.Weights(d.Profile)
+		if err != nil {
+			return fmt.Errorf("weights that the balancer has learned: %w", err)
+		}
+		m.estimate.reweighed(m.setup.Start, w)
+	}
 	if d.Moved() {
 		m.shifts++
+	}
+	if !m.direct {
+		m.keepFewest(&d)
 	}
 	m.record(Event{Kind: "decision", Statuses: m.now, Decision: &d})
 	for r := range m.perRank {

@@ -22,7 +22,7 @@ import (
 // this strip of this sweep and its right neighbour this strip of the sweep before. Sweeps stream: nobody waits
 // at the end of one. Iterations stay in blocks and move between neighbours, with their rows.
 //
-// Body may read, besides its own rows, the row before them in this strip and to the left of it as left by this
+// Body may read, besides the rows that it is given, the row before them in this strip and to the left of it as left by this
 // sweep, and the row behind them in this strip as left by the sweep before.
 type DOACROSS struct {
 	Name    string        // for messages and records; default "doacross"
@@ -34,14 +34,22 @@ type DOACROSS struct {
 	Local   []hooks.Array // data that only moves with its iterations: coefficients, right-hand sides
 	Block   int           // columns in a strip; 0: chosen from measured costs, again and again (package pipeline)
 
-	// Body does one strip of one sweep for the given rows, which this rank owns. Its effect must not depend on how
-	// Rows and Strip are split.
+	// Body does one strip of one sweep for the given rows: those that this rank owns, or (see Ahead) as many a little
+	// before or behind them. Its effect must not depend on how Rows and Strip are split.
 	Body func(rows, strip Range)
+
+	// Ahead is how many columns behind the strip Body reads in the rows that it is given: 1 in the nest above. Where it is
+	// set and there are no Local arrays, blocks lean: they are shifted by a row from sweep to sweep, and back after some,
+	// so that ranks need not keep step with their right neighbours while one of them is off its core. 0: blocks stand still.
+	Ahead int
 
 	// After, if set, is called on every rank when all have finished Every more sweeps (0 means 1); it may use c's
 	// collectives. All ranks must return the same; true ends the loop. It drains the pipeline: do it rarely.
 	After func(sweeps int) (stop bool, err error)
 	Every int
+
+	// Checkpoint lets the loop stop between two sweeps, and go on later.
+	Checkpoint Checkpoint
 
 	Quantum float64        // s; 0: measured
 	Record  hooks.Recorder // on rank 0
@@ -56,7 +64,15 @@ func (d DOACROSS) Run(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	if err := comm.Agree(c, d.validate(cfg)); err != nil {
 		return nil, err
 	}
-	r := across{d: d, c: c, rep: &Report{}}
+	r := across{d: d, c: c, rep: &Report{}, pauses: pauses{
+		c: c, k: &d.Checkpoint, arrays: append(moving(d.Arrays), d.Local...), leader: leader(c, d.Rows, cfg.DedicatedMaster), total: d.Outer,
+		what: fmt.Sprintf("DOACROSS %q, rows %v, strip %v, %d and %d arrays", d.Name, d.Rows, d.Strip, len(d.Arrays), len(d.Local)),
+	}}
+	if err := r.pauses.open(); err != nil {
+		return nil, err
+	}
+	defer r.pauses.close()
+	r.d.Outer -= r.pauses.first // from here on sweeps are counted from 0 again
 	defer catch(&err)
 	return r.run(cfg)
 }
@@ -72,6 +88,9 @@ func (d DOACROSS) validate(cfg lb.Config) error {
 	if d.Strip.Hi < d.Strip.Lo {
 		faults = append(faults, fmt.Errorf("strip %v: the end lies before the beginning", d.Strip))
 	}
+	if d.Ahead < 0 {
+		faults = append(faults, fmt.Errorf("Body reads %d columns ahead: at least 1, or 0 for any number", d.Ahead))
+	}
 	if d.Every < 0 {
 		faults = append(faults, fmt.Errorf("every %d sweeps: at least 1, or 0 for 1", d.Every))
 	}
@@ -81,7 +100,7 @@ func (d DOACROSS) validate(cfg lb.Config) error {
 	if cfg.Movement == lb.Direct {
 		faults = append(faults, errors.New("movement direct: a DOACROSS loop needs adjacent movement, which keeps rows in blocks"))
 	}
-	return errors.Join(faults...)
+	return errors.Join(append(faults, d.Checkpoint.validate())...)
 }
 
 // across is one run of a DOACROSS loop in one rank; README.md describes the protocol.
@@ -96,20 +115,34 @@ type across struct {
 	left, right int
 	boundary    exchange
 
+	pauses pauses
+
 	tuner tuner
 	told  told
 	block int // columns in a strip of strips, but perhaps the last
 
 	// Strips may differ from sweep to sweep, so that nothing need stop when the block size changes: messages are
 	// matched by the columns that they hold.
-	strips   []Range // of the sweep that is under way, or else comes next
-	at       point   // to which this rank has come
-	current  []Range // strips of sweep at.sweep
-	previous []Range // and of the sweep before it
-	ups      int     // the first message from the right that is not here yet: its sweep ...
-	upStrip  int     // ... and its strip
-	sent     []outgoing
+	strips   []Range       // of the sweep that is under way, or else comes next
+	at       point         // to which this rank has come
+	current  []Range       // strips of sweep at.sweep
+	previous []Range       // and of the sweep before it
+	ups      int           // the first messages from the right that are not here yet: their sweep ...
+	upStrip  int           // ... and their strip
+	sent     [2][]outgoing // by side
+
+	lean     lean
+	leanMost int     // what lean.most may become at most
+	leaned   bool    // it was settled, on rank 0
+	wider    int     // what lean.most becomes when blocks stand upright; 0: it stays
+	quantum  float64 // s
 }
+
+// The sides of a block.
+const (
+	toLeft = iota
+	toRight
+)
 
 // point is where all columns below column are of the given sweep, and the others of the sweep before.
 type point struct{ sweep, column int }
@@ -129,6 +162,14 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 		return nil, err
 	}
 	x.rep.Calibrate = (x.c.Now() - began).Seconds()
+	if x.quantum, err = hooks.Quantum(x.c, d.Quantum); err != nil {
+		return nil, err
+	}
+	workers := x.c.Size()
+	if cfg.DedicatedMaster {
+		workers--
+	}
+	x.leanMost = d.mostLean(workers)
 	x.startTuning()
 	x.at.column = d.Strip.Lo
 	phases := 0
@@ -137,9 +178,9 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	}
 	x.h, err = hooks.New(x.c, hooks.Loop{
 		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: all, Adjacent: true,
-		Phases: phases, Quantum: d.Quantum, Before: x.before, Record: d.Record,
-		Agreed: fmt.Sprintf("%d sweeps, strip %v, block size %d, %d arrays with boundary rows, stop test %v after every %d sweeps",
-			d.Outer, d.Strip, d.Block, len(d.Arrays), d.After != nil, d.Every),
+		Phases: phases, Quantum: x.quantum, Before: x.before, Record: d.Record,
+		Agreed: fmt.Sprintf("%d sweeps, strip %v, block size %d, %d columns ahead, %d arrays with boundary rows, %d local, stop test %v after every %d sweeps",
+			d.Outer, d.Strip, d.Block, d.Ahead, len(d.Arrays), len(d.Local), d.After != nil, d.Every),
 	}, cfg)
 	if err != nil {
 		return nil, err
@@ -148,11 +189,20 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	x.setOwn()
 	x.left, x.right = x.h.Neighbours()
 	x.boundary = exchange{c: x.c, arrays: d.Arrays, left: x.left, right: x.right}
+	if err := x.pauses.load(x.h.Ranges()); err != nil {
+		return nil, err
+	}
 	if err := x.boundary.rows(x.own, x.left >= 0, x.right >= 0); err != nil {
 		return nil, err
 	}
 	x.rep.Time, err = timed(x.c, func() error {
+		x.pauses.begin()
 		for x.rep.Steps < d.Outer {
+			if stop, err := x.pause(); err != nil {
+				return err
+			} else if stop {
+				break
+			}
 			if err := x.tune(); err != nil {
 				return err
 			}
@@ -160,12 +210,12 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 				return err
 			}
 			x.rep.Steps++
-			if d.After != nil && x.rep.Steps%max(1, d.Every) == 0 {
+			if done := x.pauses.first + x.rep.Steps; d.After != nil && done%max(1, d.Every) == 0 {
 				if err := x.gather(); err != nil {
 					return err
 				}
-				if stop, err := d.After(x.rep.Steps); err != nil {
-					return fmt.Errorf("after sweep %d: %w", x.rep.Steps, err)
+				if stop, err := d.After(done); err != nil {
+					return fmt.Errorf("after sweep %d: %w", done, err)
 				} else if stop {
 					break
 				}
@@ -179,7 +229,15 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.rep.Block = x.block
+	if err := x.pauses.end(); err != nil {
+		return nil, err
+	}
+	x.pauses.report(x.rep)
+	x.rep.Steps += x.pauses.first
+	for i := range x.rep.Tunings {
+		x.rep.Tunings[i].Sweep += x.pauses.first
+	}
+	x.rep.Block, x.rep.Lean = x.block, x.lean.most
 	if x.c.Rank() != 0 {
 		x.rep.Untuned = ""
 	}
@@ -187,6 +245,25 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	x.rep.Own = x.h.Ranges()
 	x.rep.Report, err = x.h.Finish()
 	return x.rep, err
+}
+
+// pause stops the loop, or writes a checkpoint, if all ranks have agreed to do so before the sweep that comes next.
+func (x *across) pause() (stop bool, err error) {
+	done := x.pauses.first + x.rep.Steps
+	x.pauses.lead = notice(x.leanMost)
+	todo, err := x.pauses.at(done)
+	if err != nil || !todo.something() {
+		return false, err
+	}
+	began := x.c.Now()
+	if todo.write && x.rep.Steps > 0 { // before the first sweep nothing is under way
+		if err := x.gather(); err != nil {
+			return false, err
+		}
+	}
+	err = x.pauses.carryOut(todo, done, x.h.Ranges())
+	x.tuner.since += x.c.Now() - began // no part of the sweeps' time
+	return todo.stop != "", err
 }
 
 func (x *across) setOwn() {
@@ -215,12 +292,19 @@ func (x *across) cut(block, hi int) {
 func (x *across) sweep() error {
 	x.previous, x.current = x.current, x.strips
 	x.at = point{x.rep.Steps, x.d.Strip.Lo}
+	x.lean.step(x.rep.Steps, x.stop())
 	for _, strip := range x.current {
 		if err := x.strip(strip); err != nil {
 			return err
 		}
 		// What follows happens between this strip and the next one.
 		x.at.column = strip.Hi
+		if !x.lean.upright() {
+			if err := x.h.Pass(); err != nil {
+				return err
+			}
+			continue
+		}
 		have := x.own
 		moved, err := x.h.Hook()
 		if err != nil {
@@ -228,6 +312,11 @@ func (x *across) sweep() error {
 		}
 		if moved {
 			if err := x.resume(have); err != nil {
+				return err
+			}
+		}
+		if x.wider > 0 {
+			if err := x.widen(); err != nil {
 				return err
 			}
 		}
@@ -239,46 +328,79 @@ func (x *across) strip(strip Range) error {
 	if x.own.Empty() {
 		return nil
 	}
+	before := point{x.at.sweep - 1, strip.Hi}
+	if x.lean.back() {
+		before.column += x.d.Ahead // some of the rows that come from the right are computed here
+	}
+	if err := x.receiveUps(before); err != nil {
+		return err
+	}
+	// Boundary rows are sent from where they lie: what was sent of these columns before this lean began must have left.
+	if err := x.waitSent(point{x.lean.began - 1, strip.Hi}); err != nil {
+		return err
+	}
+	rows := x.leaning()
 	if x.left >= 0 {
 		for _, a := range x.d.Arrays {
-			if err := receive(x.c, x.left, tagDown, a.Part(x.own.Lo-1, strip)); err != nil {
+			if err := receive(x.c, x.left, tagDown, a.Part(rows.Lo-1, strip)); err != nil {
 				return err
 			}
 		}
 	}
-	before := point{x.at.sweep - 1, strip.Hi}
-	if err := x.receiveUps(before); err != nil {
-		return err
-	}
-	// Boundary rows are sent from where they lie: what was sent of these columns in the last sweep must have left.
-	if err := x.waitSent(before); err != nil {
-		return err
-	}
+	units := x.d.Weights.Units(rows)
 	began := x.c.Now()
 	x.h.Begin()
-	x.d.Body(x.own, strip)
-	x.h.EndPart(float64(strip.Len()) / float64(x.d.Strip.Len()))
-	x.tuner.timed(strip.Len(), x.block, x.units, (x.c.Now() - began).Seconds())
+	x.d.Body(rows, strip)
+	x.h.EndPart(units / x.units * float64(strip.Len()) / float64(x.d.Strip.Len()))
+	x.tuner.timed(strip.Len(), x.block, units, (x.c.Now() - began).Seconds())
 	from := point{x.at.sweep, strip.Lo}
 	for _, a := range x.d.Arrays {
 		if x.right >= 0 {
-			if err := x.send(x.right, tagDown, a.Part(x.own.Hi-1, strip), from); err != nil {
+			if err := x.send(toRight, tagDown, a.Part(rows.Hi-1, strip), from); err != nil {
 				return err
 			}
 		}
 		if x.left >= 0 {
-			if err := x.send(x.left, tagUp, a.Part(x.own.Lo, strip), from); err != nil {
-				return err
+			for i := x.own.Lo + x.lean.now; i <= x.own.Lo+x.lean.after; i++ {
+				if err := x.send(toLeft, tagUp, a.Part(i, strip), from); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
 }
 
-func (x *across) send(to, tag int, b []byte, from point) error {
+// leaning are the rows that this rank computes in this sweep.
+func (x *across) leaning() Range {
+	rows := x.own
+	if x.left >= 0 {
+		rows.Lo += x.lean.now
+	}
+	if x.right >= 0 {
+		rows.Hi += x.lean.now
+	}
+	return rows
+}
+
+// stop is the number of sweeps after which all ranks meet.
+func (x *across) stop() int {
+	stop := x.pauses.meet()
+	if x.d.After != nil {
+		every, done := max(1, x.d.Every), x.pauses.first+x.rep.Steps
+		stop = min(stop, (done/every+1)*every)
+	}
+	return stop - x.pauses.first
+}
+
+func (x *across) send(side, tag int, b []byte, from point) error {
+	to := x.left
+	if side == toRight {
+		to = x.right
+	}
 	q, err := x.c.Isend(to, tag, b)
 	if err == nil {
-		x.sent = append(x.sent, outgoing{q, from})
+		x.sent[side] = append(x.sent[side], outgoing{q, from})
 	}
 	return err
 }
@@ -290,33 +412,42 @@ func (p point) reaches(from point) bool {
 
 // waitSent waits for what was sent before p.
 func (x *across) waitSent(p point) error {
-	n := 0
-	for ; n < len(x.sent) && p.reaches(x.sent[n].from); n++ {
-		if _, err := x.sent[n].q.Wait(); err != nil {
+	if err := x.waitSentTo(toLeft, p); err != nil {
+		return err
+	}
+	return x.waitSentTo(toRight, p)
+}
+
+func (x *across) waitSentTo(side int, p point) error {
+	n, sent := 0, x.sent[side]
+	for ; n < len(sent) && p.reaches(sent[n].from); n++ {
+		if _, err := sent[n].q.Wait(); err != nil {
 			return err
 		}
 	}
-	x.sent = x.sent[n:]
+	x.sent[side] = append(sent[:0], sent[n:]...)
 	return nil
 }
 
-// receiveUps receives what the right neighbour has sent, or will have sent when it comes to p, of its first row.
+// receiveUps receives what the right neighbour has sent, or will have sent when it comes to p, of its first rows.
 func (x *across) receiveUps(p point) error {
 	if x.right < 0 {
 		return nil
 	}
 	for x.ups <= x.at.sweep {
-		strips := x.current
+		strips, now, after := x.current, x.lean.now, x.lean.after
 		if x.ups < x.at.sweep {
-			strips = x.previous
+			strips, now, after = x.previous, x.lean.previous, x.lean.now
 		}
 		switch {
-		case x.upStrip == len(strips):
+		case x.upStrip == len(strips) || after < now:
 			x.ups, x.upStrip = x.ups+1, 0
 		case p.reaches(point{x.ups, strips[x.upStrip].Lo}):
 			for _, a := range x.d.Arrays {
-				if err := receive(x.c, x.right, tagUp, a.Part(x.own.Hi, strips[x.upStrip])); err != nil {
-					return err
+				for i := x.own.Hi + now; i <= x.own.Hi+after; i++ {
+					if err := receive(x.c, x.right, tagUp, a.Part(i, strips[x.upStrip])); err != nil {
+						return err
+					}
 				}
 			}
 			x.upStrip++
@@ -337,10 +468,18 @@ func (x *across) catchUp() error {
 
 // before is called at the hook where this rank is about to give or take rows, with nothing but up-messages under way.
 func (x *across) before(have, want dist.Range) error {
+	if have.Lo != want.Lo {
+		if err := x.waitSentTo(toLeft, x.at); err != nil {
+			return err
+		}
+	}
 	if have.Hi == want.Hi {
 		return nil // the boundary to the right stays: its messages flow on
 	}
-	return x.catchUp()
+	if err := x.catchUp(); err != nil {
+		return err
+	}
+	return x.waitSentTo(toRight, x.at)
 }
 
 // resume goes on after a shift: the boundary rows along each boundary that moved are exchanged anew.

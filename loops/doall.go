@@ -42,6 +42,10 @@ type DOALL struct {
 	// the same; true ends the loop.
 	After func(repetition int) (stop bool, err error)
 
+	// Checkpoint lets the loop stop between two repetitions, and go on later; Body then gets the repetitions that are left.
+	// With it, a loop without Halo and After balances between repetitions, as if it had them; Repeat must be above 1.
+	Checkpoint Checkpoint
+
 	Quantum float64        // s; 0: measured
 	Record  hooks.Recorder // on rank 0
 }
@@ -56,8 +60,18 @@ func (d DOALL) Run(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 		return nil, err
 	}
 	d.Repeat = max(1, d.Repeat)
-	if d.Halo || d.After != nil {
-		return d.runInStep(c, cfg)
+	p := pauses{
+		c: c, k: &d.Checkpoint, arrays: moving(d.Arrays), leader: leader(c, d.Rows, cfg.DedicatedMaster), total: d.Repeat,
+		// With a halo, a rank that is so many ranks away may be so many repetitions ahead.
+		delay: c.Size() - 1,
+		what:  fmt.Sprintf("DOALL %q, rows %v, %d arrays", d.Name, d.Rows, len(d.Arrays)),
+	}
+	if err := p.open(); err != nil {
+		return nil, err
+	}
+	defer p.close()
+	if d.Halo || d.After != nil || d.Checkpoint.used() {
+		return d.runInStep(c, cfg, &p)
 	}
 	return d.runFree(c, cfg)
 }
@@ -76,6 +90,10 @@ func (d DOALL) validate(cfg lb.Config) error {
 	if d.Overlap && !d.Halo {
 		faults = append(faults, errors.New("loops.DOALL: Overlap without Halo: there are no messages that could be overlapped"))
 	}
+	if d.Checkpoint.used() && d.Repeat < 2 && !d.Halo && d.After == nil {
+		faults = append(faults, errors.New("loops.DOALL: Checkpoint in a loop that is done once: it stops between repetitions, and there is but one"))
+	}
+	faults = append(faults, d.Checkpoint.validate())
 	return errors.Join(faults...)
 }
 
@@ -107,11 +125,11 @@ func (d DOALL) runFree(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	return rep, err
 }
 
-func (d DOALL) runInStep(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
+func (d DOALL) runInStep(c comm.Comm, cfg lb.Config, p *pauses) (rep *Report, err error) {
 	adjacent := d.Halo || cfg.Movement == lb.Adjacent
 	h, err := hooks.New(c, hooks.Loop{
 		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: moving(d.Arrays),
-		Adjacent: adjacent, Phases: d.Repeat, Quantum: d.Quantum, Record: d.Record,
+		Adjacent: adjacent, Phases: d.Repeat - p.first, Quantum: d.Quantum, Record: d.Record,
 		Agreed: fmt.Sprintf("halo %v, overlap %v, stop test %v", d.Halo, d.Overlap, d.After != nil),
 	}, cfg)
 	if err != nil {
@@ -121,9 +139,20 @@ func (d DOALL) runInStep(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	defer h.Annotate()
 	left, right := h.Neighbours()
 	r := inStep{d: d, c: c, h: h, boundary: exchange{c: c, arrays: d.Arrays, left: left, right: right}}
-	rep = &Report{}
+	rep = &Report{Steps: p.first}
+	if err := p.load(h.Ranges()); err != nil {
+		return nil, err
+	}
 	rep.Time, err = timed(c, func() error {
+		p.begin()
 		for rep.Steps < d.Repeat {
+			pause, err := p.at(rep.Steps)
+			if err == nil {
+				err = p.carryOut(pause, rep.Steps, h.Ranges())
+			}
+			if err != nil || pause.stop != "" {
+				return err
+			}
 			stop, err := r.step(rep.Steps)
 			if err != nil {
 				return err
@@ -141,6 +170,10 @@ func (d DOALL) runInStep(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := p.end(); err != nil {
+		return nil, err
+	}
+	p.report(rep)
 	rep.Own = h.Ranges()
 	if rep.Report, err = h.Finish(); err != nil {
 		return nil, err

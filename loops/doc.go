@@ -56,6 +56,11 @@
 //
 // Loops of more than 2^20 iterations, or of less than two a rank, do not learn.
 //
+// # Stopping and going on
+//
+// DOACROSS.Checkpoint and DOALL.Checkpoint let a loop stop between two sweeps or repetitions, on a signal or in time for a limit, write
+// its rows to disk now and then, and go on from there in another run, on any number of ranks. README.md tells how ranks agree.
+//
 // # Units and invariants
 //
 // Results are bit-identical for every number of ranks, every block size and every way of balancing, as long as the body's effect on a

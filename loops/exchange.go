@@ -20,11 +20,12 @@ type exchange struct {
 	c           comm.Comm
 	arrays      []Array
 	left, right int
+	more        int // rows exchanged along a boundary, beside the first
 	reqs        []comm.Request
 }
 
 // rows exchanges whole boundary rows with the left and/or right neighbour, in all arrays: afterwards row own.Lo-1
-// is the left neighbour's last and row own.Hi the right neighbour's first.
+// is the left neighbour's last and row own.Hi the right neighbour's first, with more behind each.
 func (x *exchange) rows(own Range, withLeft, withRight bool) error {
 	if err := x.start(own, withLeft, withRight); err != nil {
 		return err
@@ -43,20 +44,19 @@ func (x *exchange) start(own Range, withLeft, withRight bool) error {
 		return err
 	}
 	for _, a := range x.arrays {
-		row := func(i int) []byte { return a.Bytes(Span(i, i+1)) }
 		if withLeft {
-			if err := start(x.c.Irecv(x.left, tagRows, row(own.Lo-1))); err != nil {
+			if err := start(x.c.Irecv(x.left, tagRows, a.Bytes(Span(own.Lo-1-x.more, own.Lo)))); err != nil {
 				return err
 			}
-			if err := start(x.c.Isend(x.left, tagRows, row(own.Lo))); err != nil {
+			if err := start(x.c.Isend(x.left, tagRows, a.Bytes(Span(own.Lo, own.Lo+1+x.more)))); err != nil {
 				return err
 			}
 		}
 		if withRight {
-			if err := start(x.c.Irecv(x.right, tagRows, row(own.Hi))); err != nil {
+			if err := start(x.c.Irecv(x.right, tagRows, a.Bytes(Span(own.Hi, own.Hi+1+x.more)))); err != nil {
 				return err
 			}
-			if err := start(x.c.Isend(x.right, tagRows, row(own.Hi-1))); err != nil {
+			if err := start(x.c.Isend(x.right, tagRows, a.Bytes(Span(own.Hi-1-x.more, own.Hi)))); err != nil {
 				return err
 			}
 		}

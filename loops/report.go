@@ -10,13 +10,19 @@ import (
 // Report is what a loop's run came to.
 type Report struct {
 	Own   []Range // the iterations whose data is on this rank at the end, ascending
-	Steps int     // sweeps or repetitions done
+	Steps int     // sweeps or repetitions done, those before a restart included
 
 	Block     int      // DOACROSS: the strip-mine block size at the end, in columns
+	Lean      int      // DOACROSS: by how many rows blocks leaned to each side at the end (DOACROSS.Ahead)
 	Calibrate float64  // s, measuring communication costs before the loop
 	Tunings   []Tuning // DOACROSS, on rank 0: each choice of the block size that changed it, and the first; 100 at most
 	Untuned   string   // DOACROSS, on rank 0: why there is no Tuning
 	Time      float64  // s, from a barrier before the first iteration to a barrier after the last
+
+	Stopped        string  // why the loop stopped before its end (Checkpoint.Stop, StoppedByTime); "": it did not
+	Resumed        int     // Steps that were done before this run, which went on from a checkpoint
+	Checkpoints    int     // written
+	CheckpointTime float64 // s, part of Time
 
 	Barrier *Barrier `json:"barrier,omitempty"` // a DOALL with Halo or After, on rank 0; nil elsewhere
 

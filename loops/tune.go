@@ -100,6 +100,9 @@ func (x *across) startTuning() {
 	case d.Block > 0:
 		x.setBlock(d.Block)
 		x.rep.Untuned = "the block size is given"
+		if x.leanMost > 0 {
+			x.askAt(1, firstAnswer)
+		}
 		return
 	case ranks == 1:
 		x.setBlock(columns)
@@ -216,14 +219,15 @@ func (x *across) retune() error {
 		return err
 	}
 	x.tuner.reqs = x.tuner.reqs[:0]
-	answer := make([]float64, 2)
+	answer := make([]float64, 4)
 	if x.c.Rank() == 0 {
 		all, err := x.hear()
 		if err != nil {
 			return err
 		}
-		block, next := x.choose(all)
-		answer[0], answer[1] = float64(block), float64(next)
+		block, next, sweep := x.choose(all)
+		lean, ever := x.chooseLean(sweep)
+		answer[0], answer[1], answer[2], answer[3] = float64(block), float64(next), float64(lean), float64(ever)
 		for r := 1; r < x.c.Size(); r++ {
 			q, err := x.c.Isend(r, tagTune, comm.BytesOf(answer))
 			if err != nil {
@@ -240,7 +244,8 @@ func (x *across) retune() error {
 	}
 	// Known from the first choice on, and the same on every rank: each is at the same hook.
 	x.h.SetPhases(x.h.PhasesDone() + (x.d.Outer-x.rep.Steps)*len(x.strips))
-	x.askAt(int(answer[1]), laterAnswer)
+	x.setLean(int(answer[2]), int(answer[3]))
+	x.askAt(int(answer[1]), laterAnswer+2*keep(max(x.lean.most, x.wider))) // a rank may be a lean behind
 	return nil
 }
 
@@ -268,8 +273,9 @@ func (x *across) endTuning() error {
 	return waitAll(t.reqs)
 }
 
-// choose is rank 0's choice of the block size for the sweeps that are left, and after how many sweeps to look again.
-func (x *across) choose(all []told) (block, next int) {
+// choose is rank 0's choice of the block size for the sweeps that are left, after how many sweeps to look again, and what a sweep
+// should take, in s.
+func (x *across) choose(all []told) (block, next int, sweep float64) {
 	began := x.c.Now()
 	t, left := &x.tuner, x.d.Outer-x.rep.Steps
 	record := Tuning{Sweep: x.rep.Steps, Before: x.block, Block: x.block}
@@ -301,7 +307,7 @@ func (x *across) choose(all []told) (block, next int) {
 	// No bound on the strip (loop.Longest): see README.md, "What a receiver must buffer".
 	choice := loop.Choose()
 	first := len(x.rep.Tunings) == 0
-	if choice.Blocks > 0 && (first || worthChanging(loop, x.block, choice)) {
+	if x.d.Block == 0 && choice.Blocks > 0 && (first || worthChanging(loop, x.block, choice)) {
 		record.Block, record.Reason = choice.BlockSize, choice.Reason
 		record.Time = loop.Predict(record.Block) / float64(left)
 		record.Doubts = doubts(t.messages.doubtful, columns, strips)
@@ -312,8 +318,8 @@ func (x *across) choose(all []told) (block, next int) {
 		x.rep.Untuned = ""
 	}
 	cost := float64(2*(x.c.Size()-1))*t.messages.fixed + (x.c.Now() - began).Seconds()
-	sweep := loop.Predict(record.Block) / float64(left)
-	return record.Block, x.rep.Steps + sweepsBetween(cost, sweep)
+	sweep = loop.Predict(record.Block) / float64(left)
+	return record.Block, x.rep.Steps + sweepsBetween(cost, sweep), sweep
 }
 
 // waiting is what a strip costs in s because ranks must be woken for its messages. On a processor of its own a rank that waits

@@ -192,7 +192,7 @@ func TestRetuningIsTheSerialLoop(t *testing.T) {
 			rows:   rapid.IntRange(1, 24).Draw(t, "rows"),
 			cols:   rapid.IntRange(1, 36).Draw(t, "cols"),
 			arrays: rapid.IntRange(1, 2).Draw(t, "arrays"),
-			sweeps: rapid.IntRange(0, 30).Draw(t, "sweeps"),
+			sweeps: rapid.IntRange(0, 80).Draw(t, "sweeps"),
 		}
 		if rapid.Bool().Draw(t, "after") {
 			x.every, x.stop = rapid.IntRange(1, 20).Draw(t, "every"), rapid.IntRange(1, 60).Draw(t, "stop")
@@ -200,7 +200,7 @@ func TestRetuningIsTheSerialLoop(t *testing.T) {
 		ranks := rapid.IntRange(1, 6).Draw(t, "ranks")
 		cfg := drawConfig(t, ranks, lb.Adjacent)
 		network := rapid.IntRange(0, len(networks)-1).Draw(t, "network")
-		factor := rapid.Float64Range(1e-3, 1e3).Draw(t, "factor")
+		factor := rapid.SampledFrom([]float64{1e-3, 1e-2, 0.1, 1, 10, 1e3}).Draw(t, "factor")
 		at := rapid.IntRange(3, 12).Draw(t, "at")
 		want := x.serial()
 		require.NoError(t, everywhere(network, ranks, func(c comm.Comm) error {

@@ -1,0 +1,108 @@
+package loops
+
+// Blocks that stand still let a rank be one sweep ahead of its right neighbour: it needs the neighbour's first row of the
+// sweep before. Where a sweep takes less than a scheduling slice, ranks then stall whenever one of them is off its core.
+// Blocks that lean, by one row more from sweep to sweep, have no such need: README.md, "Leaning".
+
+const (
+	// leanQuanta is how many scheduling quanta a lean lasts, from one side to the other. At its end a rank must wait for its
+	// right neighbour; a neighbour that was off its core for a quantum then costs about that much.
+	leanQuanta = 12
+	// leanShare is the most that a block leans to one side, as a part of what an even division gives each rank: the first and the
+	// last rank's work varies by as much.
+	leanShare = 1.0 / 16
+	// leanGrowth is by how much blocks must be able to lean farther until they do: neighbours wait for each other once for it.
+	leanGrowth = 1.5
+)
+
+// lean is by how many rows blocks are shifted, towards higher rows, in the sweep before this one, now, and in the next one.
+type lean struct {
+	most                 int // to either side
+	previous, now, after int
+	began                int // the sweep since which blocks have gone one row lower each sweep
+}
+
+// step goes on to a sweep. After stop sweeps blocks must stand upright again; a stop must be known notice(most) sweeps ahead.
+func (l *lean) step(sweep, stop int) {
+	l.previous, l.now = l.now, l.after
+	if l.now >= l.previous {
+		l.began = sweep
+	}
+	switch left := stop - 1 - sweep; { // sweeps behind this one
+	case left <= 0:
+		l.after = 0
+	case l.now > 0 || -l.now < l.most && left > 1:
+		l.after = l.now - 1
+	default:
+		l.after = min(l.most, left-1)
+	}
+}
+
+// upright reports whether blocks stand where they belong, so that rows can change their owner. Each lean comes by this once.
+func (l *lean) upright() bool { return l.now == 0 && l.after <= 0 }
+
+// back reports whether this sweep takes over rows from the right.
+func (l *lean) back() bool { return l.now > l.previous }
+
+// notice is how many sweeps ahead a stop must be known so that blocks that lean so far come back by then.
+func notice(most int) int {
+	if most == 0 {
+		return 0
+	}
+	return 2*most + 2
+}
+
+// mostLean is how far blocks of this loop may lean; 0 where its Body or its data do not allow it.
+func (d *DOACROSS) mostLean(workers int) int {
+	if d.Ahead == 0 || len(d.Local) > 0 || workers < 2 {
+		return 0
+	}
+	return int(leanShare * float64(d.Rows.Len()) / float64(workers))
+}
+
+// keep is how many rows a rank must have if blocks lean so far: as many jump over a boundary at once.
+func keep(most int) int { return 2*most + 1 }
+
+// chooseLean is how far blocks should lean, on rank 0, if a sweep takes so many s, and how far they ever may. That is settled the
+// first time, and less where sweeps are long: a stop or a checkpoint must wait until blocks are back.
+func (x *across) chooseLean(sweep float64) (most, ever int) {
+	need := float64(x.leanMost)
+	if sweep > 0 {
+		need = leanQuanta * x.quantum / sweep / 2
+	}
+	ever = x.leanMost
+	if !x.leaned {
+		ever, x.leaned = int(min(float64(ever), 2*need)), true
+	}
+	now := max(x.lean.most, x.wider)
+	most = max(0, min(int(min(need, float64(ever))), (x.h.Fewest()-1)/2))
+	if most > now && float64(most) < leanGrowth*float64(now) {
+		most = now
+	}
+	return most, ever
+}
+
+// setLean sets how far blocks lean from the next time on that they turn back, or from widen on.
+func (x *across) setLean(most, ever int) {
+	x.leanMost = ever
+	x.h.SetLeast(keep(max(x.lean.most, x.wider, most))) // a lean that is under way goes on
+	if x.wider = 0; most > x.boundary.more {
+		x.wider = most
+		return
+	}
+	x.boundary.more = max(x.lean.most, most)
+	x.lean.most = most
+}
+
+// widen is called where blocks stand upright. Blocks that lean farther than ever come over rows that this rank has nothing of:
+// what they have besides strips, such as fixed columns, must be there.
+func (x *across) widen() error {
+	if err := x.waitSent(x.at); err != nil {
+		return err
+	}
+	if err := x.catchUp(); err != nil {
+		return err
+	}
+	x.boundary.more, x.lean.most, x.wider = x.wider, x.wider, 0
+	return x.boundary.rows(x.own, x.left >= 0, x.right >= 0)
+}

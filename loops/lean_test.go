@@ -1,0 +1,180 @@
+package loops_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"shiftwork/comm"
+	"shiftwork/comm/sim"
+	"shiftwork/lb"
+	"shiftwork/loops"
+)
+
+// lean runs the loop with blocks that lean, and compares rows and counts on one rank.
+func (x relaxation) lean(c comm.Comm, cfg lb.Config, each float64, want []*loops.Matrix) (*loops.Report, error) {
+	u := x.matrices(loops.Initial(c, x.span(), cfg))
+	times := make([]float64, x.rows+1)
+	j := newJitter(c)
+	d := loops.DOACROSS{
+		Outer: x.sweeps, Rows: x.span(), Strip: x.strip(), Weights: x.weights, Block: x.block, Every: x.every, Quantum: 0.004,
+		Ahead: 1,
+		Body: func(rows, strip loops.Range) {
+			x.body(u, rows, strip)
+			if strip.Lo == x.strip().Lo {
+				for i := rows.Lo; i < rows.Hi; i++ {
+					times[i]++
+				}
+			}
+			work(c, each*x.weights.Units(rows)*float64(strip.Len())*j.factor())
+		},
+	}
+	for _, m := range u {
+		d.Arrays = append(d.Arrays, m)
+	}
+	if x.stop > 0 {
+		d.After = func(sweeps int) (bool, error) { return sweeps >= x.stop, nil }
+	}
+	rep, err := d.Run(c, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkOwners(c, x.span(), rep.Own); err != nil {
+		return nil, err
+	}
+	for _, r := range rep.Own {
+		for k := range u {
+			if err := sameRows(u[k], want[k], r); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for i := x.span().Lo; i < x.span().Hi; i++ {
+		all, err := comm.AllGather(c, comm.BytesOf(times[i:i+1]))
+		if err != nil {
+			return nil, err
+		}
+		sum := 0.0
+		for _, b := range all {
+			n := make([]float64, 1)
+			copy(comm.BytesOf(n), b)
+			sum += n[0]
+		}
+		if sum != float64(x.done()) {
+			return nil, fmt.Errorf("row %d was done %g times, should be %d", i, sum, x.done())
+		}
+	}
+	return rep, nil
+}
+
+// Whatever moves and however far blocks lean, the result is the serial loop's and every row is done once a sweep.
+func TestLeaningIsTheSerialLoop(t *testing.T) {
+	leaned, moved := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		ranks := rapid.IntRange(2, 5).Draw(t, "ranks")
+		x := relaxation{
+			rows:   ranks*32*rapid.IntRange(1, 4).Draw(t, "lean") + rapid.IntRange(0, 50).Draw(t, "rows"),
+			cols:   rapid.IntRange(1, 12).Draw(t, "cols"),
+			arrays: rapid.IntRange(1, 2).Draw(t, "arrays"),
+			sweeps: rapid.IntRange(0, 60).Draw(t, "sweeps"),
+			block:  rapid.IntRange(0, 5).Draw(t, "block"),
+		}
+		x.weights = drawWeights(t, x.span())
+		if rapid.Bool().Draw(t, "after") {
+			x.every, x.stop = rapid.IntRange(1, 30).Draw(t, "every"), rapid.IntRange(1, 60).Draw(t, "stop")
+		}
+		cfg := drawConfig(t, ranks, lb.Adjacent)
+		network := rapid.IntRange(-3, len(networks)-1).Draw(t, "network")
+		each := rapid.SampledFrom([]float64{1e-8, 1e-6, 1e-5}).Draw(t, "each")
+		want := x.serial()
+		require.NoError(t, everywhere(network, ranks, func(c comm.Comm) error {
+			rep, err := x.lean(c, cfg, each, want)
+			if err == nil && c.Rank() == 0 {
+				leaned += rep.Lean
+				moved += rep.IterationsMoved
+			}
+			return err
+		}))
+	})
+	require.Positive(t, leaned)
+	require.Positive(t, moved)
+}
+
+// onOff is a rank that has its core to itself for half of the time, in slices.
+func onOff(slice, until float64) []sim.Step {
+	var steps []sim.Step
+	for k := 0; float64(k)*2*slice < until; k++ {
+		at := float64(k) * 2 * slice
+		steps = append(steps, sim.Step{From: at, Speed: 1}, sim.Step{From: at + slice, Speed: 1e-6})
+	}
+	return append(steps, sim.Step{From: until + 2*slice, Speed: 1})
+}
+
+// Two ranks, one of which is on its core for 4 ms of every 8; ideally divided, sweeps take 2/3 of a millisecond each on average.
+// Blocks that stand still stall: a rank can be ahead by a sweep only. Blocks that lean come near to the ideal.
+func TestLeaningHidesSlices(t *testing.T) {
+	const sweeps, ideal = 3000, 3000 * 2.0 / 3e3
+	for loaded := range 2 {
+		run := func(ahead int) *loops.Report {
+			speed := [][]sim.Step{sim.Constant(1), sim.Constant(1)}
+			speed[loaded] = onOff(0.004, 10)
+			var rep *loops.Report
+			_, err := sim.Run(sim.Config{Ranks: 2, Alpha: 2e-6, Beta: 1e-10, SendOverhead: 2e-7, Speed: speed}, func(c *sim.Comm) error {
+				u := loops.NewMatrix(1000, 64)
+				r, err := loops.DOACROSS{
+					Outer: sweeps, Rows: loops.Span(0, 1000), Strip: loops.Span(0, 64), Quantum: 0.004, Ahead: ahead,
+					Arrays: []loops.Array{u},
+					Body:   func(rows, strip loops.Range) { c.Work(1e-3 / 64 / 1000 * float64(rows.Len()*strip.Len())) },
+				}.Run(c, lb.Auto())
+				if c.Rank() == 0 {
+					rep = r
+				}
+				return err
+			})
+			require.NoError(t, err)
+			return rep
+		}
+		still, leaning := run(0), run(1)
+		t.Logf("load on rank %d: upright %.3f s, leaning by %d rows %.3f s, ideal %.3f s", loaded, still.Time, leaning.Lean, leaning.Time, ideal)
+		assert.Zero(t, still.Lean)
+		assert.Positive(t, leaning.Lean)
+		assert.Less(t, leaning.Time, 0.8*still.Time)
+		assert.Less(t, leaning.Time, 1.25*ideal)
+	}
+}
+
+// Blocks lean less where a rank has few rows because it is slow, and farther again when it has recovered; and it keeps as few
+// as it likes.
+func TestALeanLeavesRows(t *testing.T) {
+	run := func(speed []sim.Step) (rep *loops.Report, own int) {
+		_, err := sim.Run(sim.Config{Ranks: 3, Alpha: 2e-6, Speed: [][]sim.Step{sim.Constant(1), speed, sim.Constant(1)}}, func(c *sim.Comm) error {
+			u := loops.NewMatrix(960, 64)
+			r, err := loops.DOACROSS{
+				Outer: 20000, Rows: loops.Span(0, 960), Strip: loops.Span(0, 64), Quantum: 0.004, Ahead: 1, Arrays: []loops.Array{u},
+				Body: func(rows, strip loops.Range) { c.Work(1e-8 * float64(rows.Len()*strip.Len())) },
+			}.Run(c, lb.Auto())
+			switch {
+			case err != nil:
+			case c.Rank() == 0:
+				rep = r
+			case c.Rank() == 1:
+				own = r.Own[0].Len()
+			}
+			return err
+		})
+		require.NoError(t, err)
+		return rep, own
+	}
+	even, _ := run(sim.Constant(1))
+	slow, few := run(sim.Constant(1e-3))
+	again, many := run([]sim.Step{{From: 0, Speed: 1}, {From: 0.1, Speed: 1e-2}, {From: 2, Speed: 1}})
+	t.Logf("lean %d; beside a slow rank %d, which has %d rows; after it has recovered %d and %d rows", even.Lean, slow.Lean, few, again.Lean, many)
+	assert.Equal(t, 960/3/16, even.Lean)
+	assert.Zero(t, slow.Lean)
+	assert.LessOrEqual(t, few, 3)
+	assert.Equal(t, even.Lean, again.Lean)
+	assert.Greater(t, many, 250)
+}

@@ -1,0 +1,61 @@
+package loops
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// A step is one row down or any number up; blocks stand upright where ranks meet and never lean farther than they may, also
+// where that changes; and a long stretch lets rows change their owner again and again.
+func TestLeanSteps(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var l lean
+		sweep, upright, most := 0, 0, 0
+		for range rapid.IntRange(1, 4).Draw(t, "stretches") {
+			for stop := sweep + rapid.IntRange(1, 80).Draw(t, "sweeps"); sweep < stop; sweep++ {
+				if rapid.IntRange(0, 20).Draw(t, "change") == 0 {
+					l.most = rapid.IntRange(0, 12).Draw(t, "most")
+				}
+				l.step(sweep, stop)
+				most = max(most, l.most)
+				require.LessOrEqual(t, max(l.now, -l.now), most)
+				require.GreaterOrEqual(t, l.after, l.now-1)
+				require.LessOrEqual(t, l.after-l.now+1, 2*most+1, "rows that come from the right")
+				if l.upright() {
+					upright = sweep
+				}
+				require.LessOrEqual(t, sweep-upright, 4*most+4)
+				if sweep == stop-1 {
+					require.Zero(t, l.now)
+					require.True(t, l.upright())
+				}
+			}
+		}
+	})
+}
+
+// Ranks may agree at any time to meet: so many sweeps later as notice says, blocks stand upright, however far they lean meanwhile.
+func TestLeanNotice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var l lean
+		ever := rapid.IntRange(1, 12).Draw(t, "ever")
+		end := rapid.IntRange(1, 300).Draw(t, "sweeps")
+		stop, known := end, false
+		for sweep := range end {
+			if at := sweep + notice(ever); !known && rapid.IntRange(0, 10).Draw(t, "meet") == 0 && at < end {
+				stop, known = at, true
+			}
+			if rapid.IntRange(0, 20).Draw(t, "change") == 0 {
+				l.most = rapid.IntRange(0, ever).Draw(t, "most")
+			}
+			l.step(sweep, stop)
+			if sweep == stop-1 {
+				require.Zero(t, l.now)
+				require.True(t, l.upright())
+				stop, known = end, false
+			}
+		}
+	})
+}
