@@ -115,11 +115,19 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-var progressLine = regexp.MustCompile(`^sor: +[0-9.]+ s  share of work( +[0-9.]+%){3}  period `)
+var progressLine = regexp.MustCompile(`^sor: +[0-9.]+ s  sweep [0-9]+ of 100000000  [0-9.e+]+ points/s(  imbalance [0-9.]+%)?  [0-9hms]+ left` +
+	`(  [0-9]+ shifts?)?(  last decision: (shift|stay) \(.+\)  share of work( +[0-9.]+%){3})?$`)
 
 // Progress is on standard error, a line a second at most. The run would last for hours; it is stopped when enough was seen.
 func TestProgress(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), filepath.Join(programs, "sor"), endless("--ranks", "3")...)
+	t.Run("balance on", func(t *testing.T) { assert.Contains(t, watched(t, "on"), "share of work") })
+	t.Run("balance off", func(t *testing.T) { assert.NotContains(t, watched(t, "off"), "decision") })
+}
+
+// watched returns the second line of a run.
+func watched(t *testing.T, balance string) (line string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), filepath.Join(programs, "sor"), endless("--ranks", "3", "--balance", balance)...)
 	cmd.Env = environment()
 	var stdout strings.Builder
 	cmd.Stdout = &stdout
@@ -131,13 +139,15 @@ func TestProgress(t *testing.T) {
 	defer watchdog.Stop()
 	lines := 0
 	for scan := bufio.NewScanner(pipe); lines < 2 && scan.Scan(); lines++ {
-		assert.Regexp(t, progressLine, scan.Text())
+		line = scan.Text()
+		assert.Regexp(t, progressLine, line)
 	}
 	assert.Equal(t, 2, lines)
 	assert.GreaterOrEqual(t, time.Since(began), 2*time.Second)
 	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
 	assert.Error(t, cmd.Wait(), "it was told to stop")
 	assert.Empty(t, stdout.String(), "no result line without a result")
+	return line
 }
 
 // endless are the flags of a sor that lasts for hours and shows its progress.

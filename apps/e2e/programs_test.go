@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -121,8 +122,11 @@ func (o outcome) verified(t *testing.T) result.Line {
 	return l
 }
 
+// abortOfMPICH is the line in which MPICH tells of an abort.
+var abortOfMPICH = regexp.MustCompile(`^Abort\(\d+\) on node \d+ \(rank \d+ in comm \d+\): application called MPI_Abort`)
+
 // ours are the lines of standard error that mpirun has not added: its own stand between lines of dashes, or begin with the
-// name of the host in brackets.
+// name of the host in brackets, or are MPICH's about an abort.
 func ours(stderr string) []string {
 	var lines []string
 	theirs := false
@@ -131,7 +135,7 @@ func ours(stderr string) []string {
 		switch {
 		case strings.HasPrefix(line, "-----"):
 			theirs = !theirs
-		case theirs || line == "" || strings.HasPrefix(line, "["):
+		case theirs || line == "" || strings.HasPrefix(line, "[") || abortOfMPICH.MatchString(line):
 		default:
 			lines = append(lines, line)
 		}

@@ -44,7 +44,8 @@ func TestReplay(t *testing.T) {
 			program, flags := filepath.Join(programs, c.program[0]), append(c.program[1:], "--record", path)
 			var l outcome
 			if withMPI {
-				l = start(t, nil, "mpirun", slices.Concat(mpirun.Flags(4), []string{program}, flags)...)
+				command := slices.Concat(mpirun.Command(4), []string{program}, flags)
+				l = start(t, nil, command[0], command[1:]...)
 			} else {
 				l = start(t, nil, program, append(flags, "--ranks", "4")...)
 			}

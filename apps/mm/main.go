@@ -7,12 +7,17 @@
 //
 // It computes with gonum's BLAS on blocks of rows, one goroutine a rank. The bits of a row of C do not depend on the
 // other rows in its block, so the result is the same for every number of ranks, with and without balancing.
+//
+// Built with the tag openblas it computes with OpenBLAS, one thread a rank. Bits then depend on how rows lie in blocks:
+// --verify allows each element the difference that rounding explains, the largest of which is the bound in the result line.
 package main
 
 import (
 	"errors"
 	"fmt"
+	"os"
 
+	"shiftwork/apps/internal/checksum"
 	"shiftwork/apps/internal/cli"
 	"shiftwork/apps/internal/frame"
 	"shiftwork/apps/internal/gridfile"
@@ -42,6 +47,10 @@ func (f *flags) Validate() error {
 	fault(f.Movement == "adjacent", "movement", f.Movement, "auto or direct: the ranks of mm do not wait for their neighbours")
 	fault(f.Repeat < 1, "repeat", f.Repeat, "a whole number from 1 on")
 	fault(f.A != "" && f.B == "", "b", f.B, "a file, because --a is given")
+	once := "only with --repeat above 1: a loop stops between two repetitions"
+	fault(f.Checkpoint != "" && f.Repeat == 1, "checkpoint", f.Checkpoint, once)
+	fault(f.Restart != "" && f.Repeat == 1, "restart", f.Restart, once)
+	fault(f.TimeLimit > 0 && f.Repeat == 1, "time-limit", f.TimeLimit, once)
 	fault(f.B != "" && f.A == "", "a", f.A, "a file, because --b is given")
 	return errors.Join(faults...)
 }
@@ -67,6 +76,9 @@ func run(c comm.Comm, f *flags) error {
 	if err := frame.CheckFiles(c, &f.Shared, f.Output); err != nil {
 		return err
 	}
+	if err := frame.CheckFolders(c, &f.Shared); err != nil {
+		return err
+	}
 	n, inner, m := in.rows, in.inner, in.cols
 	rows := loops.Span(0, n)
 	a, out := loops.NewMatrix(n, inner), loops.NewMatrix(n, m)
@@ -75,8 +87,10 @@ func run(c comm.Comm, f *flags) error {
 	if err := comm.Agree(c, err); err != nil {
 		return err
 	}
-	recorder, done, err := frame.Recorder(c, "mm", &f.Shared)
-	if err := comm.Agree(c, err); err != nil {
+	recorder, done, err := frame.Recorder(c, &f.Shared, frame.Work{
+		App: "mm", Step: "repetition", Steps: f.Repeat, Points: float64(n) * float64(inner) * float64(m), Unit: "multiply-adds",
+	})
+	if err != nil {
 		return err
 	}
 	multiply := loops.DOALL{
@@ -85,23 +99,32 @@ func run(c comm.Comm, f *flags) error {
 			kernel.Multiply(rows.Len(), inner, m, a.Rows(rows), b, out.Rows(rows))
 		},
 	}
+	if f.Checkpoint != "" || f.Restart != "" || f.TimeLimit > 0 {
+		var sums []uint64
+		for i := range inner {
+			sums = append(sums, checksum.Row(b[i*m:(i+1)*m]))
+		}
+		program := fmt.Sprintf("%d x %d x %d, B %v", n, inner, m, checksum.Of(sums))
+		multiply.Checkpoint = frame.Checkpoint("mm", &f.Shared, program)
+	}
+	if kernel.Slow != "" && c.Rank() == 0 {
+		fmt.Fprintln(os.Stderr, "mm:", kernel.Slow)
+	}
 	setup := c.Now() - began
 	rep, err := multiply.Run(c, cfg)
-	if err != nil {
-		return err
-	}
-	if err := comm.Agree(c, done()); err != nil {
-		return err
+	if err := done(err); err != nil {
+		return frame.Ran(err)
 	}
 	var own []frame.Rows
 	for _, r := range rep.Own {
 		own = append(own, frame.Rows{Range: r, Values: out.Rows(r)})
 	}
 	line := frame.Line("mm", c, &f.Shared, rep)
-	line.N, line.M, line.Iterations, line.Setup = n, m, rep.Steps, setup
+	line.BLAS = kernel.BLAS
+	line.N, line.M, line.Iterations, line.Setup, line.Stopped = n, m, rep.Steps, setup, rep.Stopped
 	if rep.Time > 0 {
 		// Work units are multiply-adds.
-		line.Rate = float64(n) * float64(inner) * float64(m) * float64(rep.Steps) / rep.Time
+		line.Rate = float64(n) * float64(inner) * float64(m) * float64(rep.Steps-rep.Resumed) / rep.Time
 	}
 	if line.Checksum, err = frame.Checksum(c, n, own); err != nil {
 		return err
@@ -112,13 +135,14 @@ func run(c comm.Comm, f *flags) error {
 		}
 	}
 	if f.Verify {
-		same, err := frame.Verify(c, own, func() (func(int) []float64, error) {
-			all, product := make([]float64, n*inner), make([]float64, n*m)
+		same, err := frame.VerifyRows(c, own, func() (func(int, []float64) bool, error) {
+			all := make([]float64, n*inner)
 			if err := in.readA(rows, all); err != nil {
 				return nil, err
 			}
-			kernel.Multiply(n, inner, m, all, b, product)
-			return func(i int) []float64 { return product[i*m : (i+1)*m] }, nil
+			right, bound := kernel.Check(n, inner, m, all, b)
+			line.Bound = bound
+			return right, nil
 		})
 		if err != nil {
 			return err

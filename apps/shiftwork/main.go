@@ -15,6 +15,7 @@ import (
 type verbs struct {
 	Hooks  hooksVerb  `cmd:"" help:"Say where the hook goes in loops that are marked //shiftwork:distribute, and what to insert."`
 	Replay replayVerb `cmd:"" help:"Feed a recorded run through the balancer again: the same decisions, or, with other settings, what would have been decided."`
+	Report reportVerb `cmd:"" help:"Make a page of a recorded run, for a browser: summary, rates, shares, how time was spent, decisions with their reasons."`
 
 	chosen verb `kong:"-"`
 }

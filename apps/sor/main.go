@@ -9,9 +9,12 @@
 package main
 
 import (
+	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 
+	"shiftwork/apps/internal/checksum"
 	"shiftwork/apps/internal/cli"
 	"shiftwork/apps/internal/frame"
 	"shiftwork/apps/internal/gridfile"
@@ -19,6 +22,7 @@ import (
 	"shiftwork/apps/internal/problem"
 	"shiftwork/comm"
 	"shiftwork/loops"
+	"shiftwork/spmd"
 )
 
 type flags struct {
@@ -52,6 +56,7 @@ func (f *flags) Validate() error {
 const tolerancePeriod = 16
 
 func main() {
+	spmd.CatchStop(false) // before MPI starts, which takes a while: until then a warning goes unheard
 	var f flags
 	frame.Main("sor", "Successive over-relaxation on a plate, balanced over the ranks.", &f, &f.Shared, func(c comm.Comm) error {
 		return run(c, &f)
@@ -72,24 +77,45 @@ func run(c comm.Comm, f *flags) error {
 	if err := frame.CheckFiles(c, &f.Shared, f.Output); err != nil {
 		return err
 	}
+	if err := frame.CheckFolders(c, &f.Shared); err != nil {
+		return err
+	}
 	n, m := grid.rows, grid.cols
 	interior := loops.Span(1, n-1)
 	u := loops.NewMatrix(n, m)
 	if err := comm.Agree(c, grid.read(withBoundary(loops.Initial(c, interior, cfg), n), u.Data())); err != nil {
 		return err
 	}
-	recorder, done, err := frame.Recorder(c, "sor", &f.Shared)
-	if err := comm.Agree(c, err); err != nil {
+	recorder, done, err := frame.Recorder(c, &f.Shared, frame.Work{
+		App: "sor", Step: "sweep", Steps: f.Iterations, Early: f.Tolerance > 0, Points: float64(n-2) * float64(m-2), Unit: "points",
+	})
+	if err != nil {
 		return err
 	}
 	relax := kernel.NewSOR(f.Omega, f.Tolerance > 0)
+	program, err := identity(f, grid, u)
+	if err := comm.Agree(c, err); err != nil {
+		return err
+	}
 	change := 0.0 // largest change of a point of this rank since the last look
 	sweep := loops.DOACROSS{
-		Name: "sor", Outer: f.Iterations, Rows: interior, Strip: loops.Span(1, m-1), Block: f.Block.Value,
+		Name: "sor", Outer: f.Iterations, Rows: interior, Strip: loops.Span(1, m-1), Block: f.Block.Value, Ahead: 1,
 		Arrays: []loops.Array{u}, Record: recorder,
 		Body: func(rows, strip loops.Range) {
 			change = max(change, relax.Relax(u.Data(), m, kernel.Span(rows), kernel.Span(strip)))
 		},
+	}
+	sweep.Checkpoint = frame.Checkpoint("sor", &f.Shared, program)
+	sweep.Checkpoint.Save = func() ([]byte, error) {
+		largest, err := comm.AllreduceMax(c, change)
+		return binary.LittleEndian.AppendUint64(nil, math.Float64bits(largest)), err
+	}
+	sweep.Checkpoint.Restore = func(state []byte) error {
+		if len(state) != 8 {
+			return fmt.Errorf("%d bytes of state instead of 8", len(state))
+		}
+		change = math.Float64frombits(binary.LittleEndian.Uint64(state))
+		return nil
 	}
 	if f.Tolerance > 0 {
 		// The change of the sweeps since the last look, not of the last one alone: a smaller one is smaller for sure.
@@ -102,11 +128,8 @@ func run(c comm.Comm, f *flags) error {
 	}
 	setup := c.Now() - began
 	rep, err := sweep.Run(c, cfg)
-	if err != nil {
-		return err
-	}
-	if err := comm.Agree(c, done()); err != nil {
-		return err
+	if err := done(err); err != nil {
+		return frame.Ran(err)
 	}
 	var own []frame.Rows
 	for _, r := range rep.Own {
@@ -114,9 +137,9 @@ func run(c comm.Comm, f *flags) error {
 		own = append(own, frame.Rows{Range: r, Values: u.Rows(r)})
 	}
 	line := frame.Line("sor", c, &f.Shared, rep)
-	line.N, line.M, line.Iterations, line.Setup = n, m, rep.Steps, setup
+	line.N, line.M, line.Iterations, line.Setup, line.Stopped = n, m, rep.Steps, setup, rep.Stopped
 	if rep.Time > 0 {
-		line.Rate = float64(n-2) * float64(m-2) * float64(rep.Steps) / rep.Time
+		line.Rate = float64(n-2) * float64(m-2) * float64(rep.Steps-rep.Resumed) / rep.Time
 	}
 	if line.Checksum, err = frame.Checksum(c, n, own); err != nil {
 		return err
@@ -134,6 +157,21 @@ func run(c comm.Comm, f *flags) error {
 		line.Verified = &same
 	}
 	return frame.Finish(c, &f.Shared, line, rep)
+}
+
+// identity says which problem a checkpoint belongs to. The fixed rows are no part of it: a restart must have the same ones.
+func identity(f *flags, g *source, u *loops.Matrix) (string, error) {
+	if f.Checkpoint == "" && f.Restart == "" {
+		return "", nil
+	}
+	var sums []uint64
+	for _, row := range []int{0, g.rows - 1} {
+		if err := g.read(loops.Span(row, row+1), u.Data()); err != nil {
+			return "", err
+		}
+		sums = append(sums, checksum.Row(u.Row(row)))
+	}
+	return fmt.Sprintf("%d x %d points, omega %v, fixed rows %v", g.rows, g.cols, f.Omega, checksum.Of(sums)), nil
 }
 
 // withBoundary extends a block of interior rows by the boundary row next to it, where there is one.

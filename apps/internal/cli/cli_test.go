@@ -56,20 +56,23 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, flags{N: 1001, Shared: Shared{
 		Balance: "on", Master: "shared", Block: AutoInt{Auto: true}, Period: AutoTime{Auto: true},
 		Threshold: AutoPart{Auto: true}, Filter: Filter{}, CostBenefit: "on", Interaction: "pipelined", Movement: "auto",
+		Every: Time(10 * time.Minute),
 	}}, f)
 }
 
 func TestEveryFlagIsParsed(t *testing.T) {
 	f, err := parse(t, "--n", "5", "--balance", "rotate", "--ranks", "3", "--master=dedicated", "--block", "36", "--period", "500ms",
 		"--threshold", "0.1", "--filter", "fixed:0.25", "--cost-benefit", "off", "--interaction", "synchronous",
-		"--movement", "direct", "--record", "a.jsonl", "--report", "b.txt", "--verify", "--progress")
+		"--movement", "direct", "--record", "a.jsonl", "--report", "b.txt", "--trace", "c.json", "--trace-limit", "100", "--verify", "--progress",
+		"--checkpoint", "d", "--every", "30s", "--restart", "e", "--time-limit", "55m")
 	require.NoError(t, err)
 	fixed, err := filter.Parse("fixed:0.25")
 	require.NoError(t, err)
 	assert.Equal(t, flags{N: 5, Shared: Shared{
 		Balance: "rotate", Ranks: 3, Master: "dedicated", Block: AutoInt{Value: 36}, Period: AutoTime{Value: time.Second / 2},
 		Threshold: AutoPart{Value: 0.1}, Filter: Filter{fixed}, CostBenefit: "off", Interaction: "synchronous",
-		Movement: "direct", Record: "a.jsonl", Report: "b.txt", Verify: true, Progress: true,
+		Movement: "direct", Record: "a.jsonl", Report: "b.txt", Trace: "c.json", TraceLimit: 100, Verify: true, Progress: true,
+		Checkpoint: "d", Every: Time(30 * time.Second), Restart: "e", TimeLimit: Time(55 * time.Minute),
 	}}, f)
 	assert.Equal(t, "36 500ms 0.1 fixed:0.25", strings.Join([]string{
 		f.Block.String(), f.Period.String(), f.Threshold.String(), f.Filter.String()}, " "))
@@ -117,6 +120,9 @@ func TestBadUsageIsOneLineThatNamesFlagValueAndWhatIsAccepted(t *testing.T) {
 		{[]string{"--interaction", "x"}, []string{"--interaction", `"x"`, `"pipelined","synchronous"`}},
 		{[]string{"--movement", "x"}, []string{"--movement", `"x"`, `"auto","adjacent","direct"`}},
 		{[]string{"--report", "x.pdf"}, []string{"--report", `"x.pdf"`, ".json or .txt"}},
+		{[]string{"--trace-limit", "99"}, []string{"--trace-limit", `"99"`, "from 100 on"}},
+		{[]string{"--every", "0s"}, []string{"--every", `"0s"`, "a duration above 0"}},
+		{[]string{"--time-limit", "5"}, []string{"--time-limit", `"5"`, "with its unit"}},
 		{[]string{"--verify=maybe"}, []string{"--verify", `"maybe"`}},
 		{[]string{"--n", "x"}, []string{"--n", `"x"`, "int"}},
 		{[]string{"--n", "2"}, []string{"--n", `"2"`, "from 3 on"}},

@@ -18,7 +18,13 @@ type Shared struct {
 	Interaction string   `default:"pipelined" enum:"pipelined,synchronous" placeholder:"HOW" help:"pipelined: obey the instruction computed from the previous status; synchronous: wait for the newest (default ${default})."`
 	Movement    string   `default:"auto" enum:"auto,adjacent,direct" placeholder:"HOW" help:"adjacent: shift between neighbouring ranks; direct: transfer between any two, DOALL only; auto: as the loop allows (default ${default})."`
 	Record      string   `placeholder:"FILE.jsonl" help:"Write every event and decision, one JSON object a line (default: not)."`
+	Trace       string   `placeholder:"FILE.json" help:"Write where each rank's time went, for ui.perfetto.dev or chrome://tracing (default: not)."`
+	TraceLimit  Count    `placeholder:"COUNT" help:"Spans that a trace keeps of each rank, from 100 on; where there are more, short ones are drawn together (default: 100000)."`
 	Report      string   `placeholder:"FILE" help:"Write a summary at the end, to a name that ends in .json or .txt (default: not)."`
+	Checkpoint  string   `placeholder:"DIR" help:"Write the state of the run into this folder now and then, and when it is stopped by a signal (SIGUSR1, SIGTERM) or --time-limit; the two newest are kept (default: not)."`
+	Every       Time     `default:"10m" placeholder:"DURATION" help:"Time between two checkpoints (default ${default})."`
+	Restart     string   `placeholder:"DIR" help:"Go on from the newest good checkpoint in this folder, on any number of ranks; if this is --checkpoint's and still empty, begin (default: begin)."`
+	TimeLimit   Time     `placeholder:"DURATION" help:"Stop at the end of a sweep or repetition, in time to be done by then, such as 55m (default: never)."`
 	Verify      bool     `help:"Compare the result with a serial run, bit for bit (default: off)."`
 	Quiet       bool     `xor:"output" help:"Print nothing but the result line (default: off)."`
 	Progress    bool     `xor:"output" help:"Print a line a second on standard error (default: off)."`
@@ -29,6 +35,9 @@ type Shared struct {
 func (s *Shared) check() error {
 	if ext := filepath.Ext(s.Report); s.Report != "" && ext != ".json" && ext != ".txt" {
 		return Refuse("report", s.Report, "a file name that ends in .json or .txt")
+	}
+	if s.TraceLimit != 0 && s.TraceLimit < 100 {
+		return Refuse("trace-limit", s.TraceLimit, "a whole number from 100 on")
 	}
 	return nil
 }

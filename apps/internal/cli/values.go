@@ -76,6 +76,21 @@ func (a *AutoTime) UnmarshalText(text []byte) error {
 
 func (a AutoTime) String() string { return orAuto(a.Auto, a.Value) }
 
+// Time is a duration above 0; 0 means that it was not given.
+type Time time.Duration
+
+// UnmarshalText parses a duration.
+func (t *Time) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	if err != nil || d <= 0 {
+		return refused(text, "a duration above 0 with its unit, such as 500ms or 2h")
+	}
+	*t = Time(d)
+	return nil
+}
+
+func (t Time) String() string { return time.Duration(t).String() }
+
 // AutoPart is auto or a fraction from 0 to below 1.
 type AutoPart struct {
 	Auto  bool

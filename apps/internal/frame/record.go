@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"shiftwork/apps/internal/gridfile"
 	"shiftwork/comm"
 	"shiftwork/hooks"
+	"shiftwork/trace"
 )
 
 // CheckFiles finds out, on rank 0 and before anything is computed, whether the files that the flags name can be written.
@@ -20,7 +20,7 @@ import (
 func CheckFiles(c comm.Comm, s *cli.Shared, more ...string) error {
 	var faults []error
 	if c.Rank() == 0 {
-		for _, path := range append(more, s.Record, s.Report) {
+		for _, path := range append(more, s.Record, s.Report, s.Trace) {
 			if path != "" {
 				if err := gridfile.CheckOutput(path); err != nil {
 					faults = append(faults, err)
@@ -31,25 +31,49 @@ func CheckFiles(c comm.Comm, s *cli.Shared, more ...string) error {
 	return Refused(c, errors.Join(faults...))
 }
 
-// Recorder is what --record and --progress ask for, on rank 0; nil elsewhere. Call done after the loop.
-func Recorder(c comm.Comm, name string, s *cli.Shared) (r hooks.Recorder, done func() error, err error) {
-	done = func() error { return nil }
-	if c.Rank() != 0 {
-		return nil, done, nil
-	}
+// Recorder is what --record, --progress and --trace ask for; nil where they ask this rank for nothing. Every rank calls it,
+// and done after the loop, with the loop's error: an error is every rank's, unless it is the loop's own.
+func Recorder(c comm.Comm, s *cli.Shared, work Work) (r hooks.Recorder, done func(loop error) error, err error) {
 	var all []hooks.Recorder
-	if s.Progress {
-		all = append(all, &progress{w: os.Stderr, name: name})
-	}
-	if s.Record != "" {
-		f, err := os.Create(s.Record)
-		if err != nil {
-			return nil, done, err
+	closing := func() error { return nil }
+	if c.Rank() == 0 && s.Progress {
+		if s.Restart != "" {
+			work.Steps = 0 // some were done before
 		}
-		w := bufio.NewWriter(f)
-		lines := hooks.NewJSONL(w)
-		all = append(all, lines)
-		done = func() error { return errors.Join(lines.Err(), w.Flush(), f.Close()) }
+		all = append(all, &progress{w: os.Stderr, work: work})
+	}
+	if c.Rank() == 0 && s.Record != "" {
+		var to *recording
+		if to, err = startRecording(s.Record); err == nil {
+			all = append(all, to)
+			closing = to.close
+		}
+	}
+	if err := comm.Agree(c, err); err != nil {
+		return nil, nil, err
+	}
+	var tr *trace.Trace
+	if s.Trace != "" {
+		if tr, err = trace.Start(c, work.App, trace.Options{Path: s.Trace, Limit: int(s.TraceLimit)}); err != nil {
+			return nil, nil, err
+		}
+		all = append(all, tr)
+	}
+	done = func(loop error) error {
+		err := closing()
+		if loop != nil {
+			if tr != nil {
+				tr.Abandon()
+			}
+			return loop
+		}
+		if tr != nil {
+			sum, failed := tr.Close()
+			if err = errors.Join(err, failed); sum != nil && !s.Quiet && sum.Note() != "" {
+				fmt.Fprintf(os.Stderr, "%s: %s: %s\n", work.App, s.Trace, sum.Note())
+			}
+		}
+		return comm.Agree(c, err)
 	}
 	if len(all) == 0 {
 		return nil, done, nil
@@ -57,45 +81,32 @@ func Recorder(c comm.Comm, name string, s *cli.Shared) (r hooks.Recorder, done f
 	return hooks.Tee(all...), done, nil
 }
 
-// progress prints at most one line a second: who owns how much, and what moved since the last line.
-type progress struct {
-	w     io.Writer
-	name  string
-	last  float64 // s
-	moves int
+// recording writes events to a file, which is never more than a second behind: somebody may be reading it.
+type recording struct {
+	*hooks.JSONL
+	f       *os.File
+	w       *bufio.Writer
+	flushed time.Time
 }
 
-func (p *progress) Record(e hooks.Event) {
-	if e.Decision == nil {
-		return
+func startRecording(path string) (*recording, error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return nil, err
 	}
-	if e.Decision.Moved() {
-		p.moves++
-	}
-	if e.Time < p.last+1 {
-		return
-	}
-	p.last = e.Time
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %5.1f s  share of work", p.name, e.Time)
-	total := 0.0
-	for _, s := range e.Statuses {
-		total += s.Owned
-	}
-	for _, s := range e.Statuses {
-		share := 0.0
-		if total > 0 {
-			share = s.Owned / total
-		}
-		fmt.Fprintf(&b, " %4.1f%%", 100*share)
-	}
-	fmt.Fprintf(&b, "  period %v", time.Duration(e.Decision.Period*float64(time.Second)).Round(time.Millisecond))
-	if p.moves > 0 {
-		fmt.Fprintf(&b, "  shifted %d times", p.moves)
-		p.moves = 0
-	}
-	fmt.Fprintln(p.w, b.String())
+	w := bufio.NewWriter(f)
+	return &recording{JSONL: hooks.NewJSONL(w), f: f, w: w}, nil
 }
+
+func (r *recording) Record(e hooks.Event) {
+	r.JSONL.Record(e)
+	if time.Since(r.flushed) >= time.Second {
+		_ = r.w.Flush() // it keeps its error, for close
+		r.flushed = time.Now()
+	}
+}
+
+func (r *recording) close() error { return errors.Join(r.Err(), r.w.Flush(), r.f.Close()) }
 
 // Write writes the rows of all ranks to a .npy file of n x m values, which appears under its name when it is complete.
 func Write(c comm.Comm, path string, n, m int, own []Rows) error {

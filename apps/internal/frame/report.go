@@ -4,36 +4,44 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
+	"shiftwork/apps/internal/output"
 	"shiftwork/apps/internal/result"
+	"shiftwork/apps/internal/summary"
 	"shiftwork/hooks"
 	"shiftwork/loops"
 )
 
-// printSummary writes what each rank did: a table that fits a terminal.
-func printSummary(w io.Writer, rep *loops.Report) {
-	if rep.Report == nil || len(rep.Ranks) < 2 {
-		return
+// summarise is what the run came to, with the parameters that only loops know; nil where there is no report.
+func summarise(rep *loops.Report) *summary.Summary {
+	if rep.Report == nil {
+		return nil
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "rank\titerations\tshare of work\tcompute s\twait s\tmove s\t")
-	total := 0.0
-	for _, r := range rep.Ranks {
-		total += r.Units
+	return summary.Of(rep.Report, blockSize(rep)...)
+}
+
+// blockSize says what strips came to and why, if the loop has any.
+func blockSize(rep *loops.Report) []summary.Parameter {
+	if rep.Block == 0 {
+		return nil
 	}
-	for _, r := range rep.Ranks {
-		share := 0.0
-		if total > 0 {
-			share = r.Units / total
-		}
-		fmt.Fprintf(t, "%d\t%d\t%s\t%.3f\t%.3f\t%.3f\t\n", r.Rank, r.Iterations, percent(share), r.Compute, r.Wait(), r.Move)
+	p := summary.Parameter{Name: "block", Value: fmt.Sprintf("%d columns", rep.Block), Why: rep.Untuned}
+	if n := len(rep.Tunings); n > 0 {
+		last := rep.Tunings[n-1]
+		p.Why = fmt.Sprintf("from sweep %d on, before it %d: %s", last.Sweep, last.Before, last.Reason)
 	}
-	_ = t.Flush() // the terminal may be gone; the result line will say so too
+	return []summary.Parameter{p}
+}
+
+// printSummary writes what each rank did, and what it came to. all: of each rank, however many there are.
+func printSummary(w io.Writer, s *summary.Summary, all bool) error {
+	if s == nil {
+		return nil
+	}
+	return s.Write(w, all)
 }
 
 // printTunings writes each choice of the block size: measured costs, what could not be measured, and the model's curve.
@@ -66,14 +74,16 @@ func list(times []float64) string {
 	return strings.Join(words, " ")
 }
 
-// reportVersion is the schema version of JSON reports.
-const reportVersion = 1
+// reportVersion is the schema version of JSON reports. Version 2 has the summary; all that version 1 had is as it was.
+const reportVersion = 2
 
 // writeReport writes the end-of-run summary beside path and renames it.
-func writeReport(path string, l result.Line, rep *loops.Report) error {
-	return atomically(path, func(w io.Writer) error {
+func writeReport(path string, l result.Line, rep *loops.Report, s *summary.Summary) error {
+	return output.Write(path, func(w io.Writer) error {
 		if filepath.Ext(path) == ".txt" {
-			printSummary(w, rep)
+			if err := printSummary(w, s, true); err != nil {
+				return err
+			}
 			printTunings(w, rep)
 			_, err := fmt.Fprintln(w, l)
 			return err
@@ -81,35 +91,17 @@ func writeReport(path string, l result.Line, rep *loops.Report) error {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		return enc.Encode(struct {
-			Schema  string        `json:"schema"`
-			Version int           `json:"version"`
-			Result  result.Line   `json:"result"`
-			Block   int           `json:"block"`
-			Steps   int           `json:"steps"`
-			Run     *hooks.Report `json:"run"`
+			Schema  string           `json:"schema"`
+			Version int              `json:"version"`
+			Result  result.Line      `json:"result"`
+			Summary *summary.Summary `json:"summary"`
+			Block   int              `json:"block"`
+			Steps   int              `json:"steps"`
+			Run     *hooks.Report    `json:"run"`
 
 			// Of a DOACROSS loop: each choice of its block size, or why there is none.
 			Tunings []loops.Tuning `json:"tunings,omitempty"`
 			Untuned string         `json:"untuned,omitempty"`
-		}{"shiftwork report", reportVersion, l, rep.Block, rep.Steps, rep.Report, rep.Tunings, rep.Untuned})
+		}{"shiftwork report", reportVersion, l, s, rep.Block, rep.Steps, rep.Report, rep.Tunings, rep.Untuned})
 	})
-}
-
-// atomically writes a file beside path and renames it when it is complete.
-func atomically(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	err = write(f)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the first error is the one that matters
-	}
-	return err
 }

@@ -70,15 +70,16 @@
 //
 // # Block product
 //
-// [Multiply] computes rows of C = A B with the BLAS that gonum's blas64 has registered, by panels so small that gonum's
-// own dgemm stays on the calling goroutine: a rank must not take the cores of its neighbours. Every element of C is
-// accumulated in the order of the inner index, whatever the height of the block, so any split of the rows gives the
-// same bits. An optimised BLAS registered by blas64.Use need not have this property.
+// [Reference] computes rows of C = A B with gonum's BLAS, by panels so small that gonum's own dgemm stays on the calling
+// goroutine: a rank must not take the cores of its neighbours. Every element of C is accumulated in the order of the inner
+// index, whatever the height of the block, so any split of the rows gives the same bits. [Multiply] is the same, but for programs that
+// are built with the tag openblas: there it is OpenBLAS's dgemm on one thread, which does not have this property. [Exact] says
+// which, and [Check] judges a result by the bits or by what rounding explains.
 //
 // # Units and invariants
 //
 // Values have whatever unit the caller's have; columns and rows are counted from 0, spans are half open. A relaxation
-// reads the points around its block and never writes them. Nothing here allocates, starts goroutines or keeps state
+// reads the points around its block and never writes them. Nothing here but Check allocates, starts goroutines or keeps state
 // between calls.
 //
 // # What it does not do

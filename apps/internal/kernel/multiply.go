@@ -2,6 +2,8 @@ package kernel
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
@@ -17,13 +19,21 @@ const (
 )
 
 // Multiply sets c = a b. Rows follow one another in each of them: a holds rows x inner values, b inner x cols, c rows x
-// cols. It runs on the calling goroutine alone, and with gonum's own BLAS the bits of a row of c do not depend on which
-// other rows are computed with it.
+// cols. It runs on the calling goroutine alone. In programs that are built with the tag openblas it is OpenBLAS's dgemm, else
+// Reference.
 func Multiply(rows, inner, cols int, a, b, c []float64) {
-	if rows < 0 || inner < 0 || cols < 0 || len(a) < rows*inner || len(b) < inner*cols || len(c) < rows*cols {
-		panic(fmt.Sprintf("kernel: (%d x %d) (%d x %d) needs more than the %d, %d and %d values of a, b and c",
-			rows, inner, inner, cols, len(a), len(b), len(c)))
+	checkProduct(rows, inner, cols, a, b, c)
+	if inner == 0 || rows == 0 || cols == 0 {
+		clear(c[:rows*cols])
+		return
 	}
+	multiply(rows, inner, cols, a, b, c)
+}
+
+// Reference is Multiply with the BLAS that blas64 has registered: with gonum's own one the bits of a row of c do not depend on
+// which other rows are computed with it.
+func Reference(rows, inner, cols int, a, b, c []float64) {
+	checkProduct(rows, inner, cols, a, b, c)
 	if inner == 0 {
 		clear(c[:rows*cols])
 		return
@@ -45,4 +55,49 @@ func Multiply(rows, inner, cols int, a, b, c []float64) {
 			}
 		}
 	}
+}
+
+func checkProduct(rows, inner, cols int, a, b, c []float64) {
+	if rows < 0 || inner < 0 || cols < 0 || len(a) < rows*inner || len(b) < inner*cols || len(c) < rows*cols {
+		panic(fmt.Sprintf("kernel: (%d x %d) (%d x %d) needs more than the %d, %d and %d values of a, b and c",
+			rows, inner, inner, cols, len(a), len(b), len(c)))
+	}
+}
+
+// Check returns a function that says whether a row of the product is right, and the largest difference from Reference that it
+// allows: none, where Multiply is Exact. Else an element may differ by 2 inner u (|A| |B|), where u = 2^-53 is the unit
+// roundoff: each of two ways to add up its terms is within half of that (Higham, Accuracy and stability of numerical
+// algorithms, section 3.1). a and b hold all of A and B.
+func Check(rows, inner, cols int, a, b []float64) (right func(row int, got []float64) bool, largest float64) {
+	want := make([]float64, rows*cols)
+	Reference(rows, inner, cols, a, b, want)
+	if Exact {
+		return func(row int, got []float64) bool {
+			return slices.EqualFunc(want[row*cols:(row+1)*cols], got, func(x, y float64) bool {
+				return math.Float64bits(x) == math.Float64bits(y)
+			})
+		}, 0
+	}
+	bound := make([]float64, rows*cols)
+	Reference(rows, inner, cols, magnitudes(a[:rows*inner]), magnitudes(b[:inner*cols]), bound)
+	for i := range bound {
+		bound[i] *= 2 * float64(inner) * 0x1p-53
+		largest = max(largest, bound[i])
+	}
+	return func(row int, got []float64) bool {
+		for j, x := range got {
+			if !(math.Abs(x-want[row*cols+j]) <= bound[row*cols+j]) {
+				return false
+			}
+		}
+		return len(got) == cols
+	}, largest
+}
+
+func magnitudes(x []float64) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = math.Abs(v)
+	}
+	return y
 }

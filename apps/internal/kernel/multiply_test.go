@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"testing"
@@ -56,15 +57,37 @@ func TestAnySplitOfTheRowsGivesTheSameBits(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		a, b := roughGrid(rows, inner, seed), roughGrid(inner, cols, seed+1)
 		whole := make([]float64, rows*cols)
-		Multiply(rows, inner, cols, a, b, whole)
+		Reference(rows, inner, cols, a, b, whole)
 		split := make([]float64, rows*cols)
 		for lo := 0; lo < rows; {
 			hi := min(lo+rapid.IntRange(1, rows).Draw(t, "rows of a block"), rows)
-			Multiply(hi-lo, inner, cols, a[lo*inner:hi*inner], b, split[lo*cols:hi*cols])
+			Reference(hi-lo, inner, cols, a[lo*inner:hi*inner], b, split[lo*cols:hi*cols])
 			lo = hi
 		}
 		requireSameBits(t, whole, split, "split")
 	})
+}
+
+// Check finds a wrong element, however the product is computed.
+func TestCheck(t *testing.T) {
+	const rows, inner, cols = 70, 130, 200
+	a, b := roughGrid(rows, inner, 1), roughGrid(inner, cols, 2)
+	right, largest := Check(rows, inner, cols, a, b)
+	assert.Equal(t, Exact, largest == 0)
+	c := make([]float64, rows*cols)
+	for lo := 0; lo < rows; lo += 7 {
+		Multiply(7, inner, cols, a[lo*inner:], b, c[lo*cols:])
+	}
+	for i := range rows {
+		row := c[i*cols : (i+1)*cols]
+		assert.True(t, right(i, row), "row %d", i)
+		was := row[i]
+		for _, wrong := range []float64{was + 3*largest + math.SmallestNonzeroFloat64 + math.Abs(was)*0x1p-50, math.NaN()} {
+			row[i] = wrong
+			assert.False(t, right(i, row), "row %d", i)
+		}
+		row[i] = was
+	}
 }
 
 func TestEmptyProducts(t *testing.T) {
@@ -77,12 +100,12 @@ func TestEmptyProducts(t *testing.T) {
 
 // A rank that went parallel would take its neighbours' cores. Goroutines of a parallel dgemm come and go, but the memory
 // for their channel and closures is allocated on every call; the serial path allocates nothing.
-func TestMultiplyStaysOnItsGoroutine(t *testing.T) {
+func TestReferenceStaysOnItsGoroutine(t *testing.T) {
 	old := runtime.GOMAXPROCS(4)
 	defer runtime.GOMAXPROCS(old)
 	const n = 3*panelCols + 5
 	a, b, c := roughGrid(n, 10, 1), roughGrid(10, n, 2), make([]float64, n*n)
-	assert.Zero(t, testing.AllocsPerRun(3, func() { Multiply(n, 10, n, a, b, c) }))
+	assert.Zero(t, testing.AllocsPerRun(3, func() { Reference(n, 10, n, a, b, c) }))
 }
 
 func TestPanelsDoNotChangeOperands(t *testing.T) {

@@ -6,8 +6,9 @@
 //
 // (one line, broken here). The keys, their order and their formats are a contract: keys are added, never renamed, and
 // verified stays last. Names that end in _s are seconds; period_s and rate_per_s have three significant digits, the other
-// times are to the millisecond. rate_per_s is work units per second of time_s over all ranks. verified is absent when the
-// result was not compared with a serial run.
+// times are to the millisecond. rate_per_s is work units per second of time_s over all ranks. stopped is there
+// when the run ended before its last iteration: signal or time-limit. verified is absent when the result was not compared
+// with a serial run.
 //
 // As JSON, in reports, it is an object with the same keys and units, unrounded; the checksum is a string.
 //

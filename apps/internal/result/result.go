@@ -35,7 +35,10 @@ type Line struct {
 	Setup     time.Duration // before Time: reading or making the data
 	Calibrate time.Duration // before Time: measuring costs
 	Checksum  checksum.Sum
-	Verified  *bool // whether the result equals that of a serial run; nil if nobody looked
+	Stopped   string  // why the run ended before its last iteration: "signal" or "time-limit"; empty if it did not
+	BLAS      string  // what products were computed with; empty for gonum's BLAS, or without products
+	Bound     float64 // the largest difference from the serial run that counts as equal; 0: bit for bit
+	Verified  *bool   // whether the result equals that of a serial run; nil if nobody looked
 }
 
 // String returns the line, without its end.
@@ -47,6 +50,15 @@ func (l Line) String() string {
 	fmt.Fprintf(&b, " interactions=%d shifts=%d iterations_moved=%d", l.Interactions, l.Shifts, l.Moved)
 	fmt.Fprintf(&b, " move_s=%.3f master_cpu_s=%.3f", l.MoveTime.Seconds(), l.MasterCPU.Seconds())
 	fmt.Fprintf(&b, " setup_s=%.3f calibrate_s=%.3f checksum=%s", l.Setup.Seconds(), l.Calibrate.Seconds(), l.Checksum)
+	if l.Stopped != "" {
+		fmt.Fprintf(&b, " stopped=%s", l.Stopped)
+	}
+	if l.BLAS != "" {
+		fmt.Fprintf(&b, " blas=%s", l.BLAS)
+	}
+	if l.Bound > 0 {
+		fmt.Fprintf(&b, " bound=%.3g", l.Bound)
+	}
 	if l.Verified != nil {
 		fmt.Fprintf(&b, " verified=%t", *l.Verified)
 	}
@@ -76,15 +88,18 @@ func (l Line) MarshalJSON() ([]byte, error) {
 		Setup        float64 `json:"setup_s"`
 		Calibrate    float64 `json:"calibrate_s"`
 		Checksum     string  `json:"checksum"`
+		Stopped      string  `json:"stopped,omitempty"`
+		BLAS         string  `json:"blas,omitempty"`
+		Bound        float64 `json:"bound,omitempty"`
 		Verified     *bool   `json:"verified,omitempty"`
 	}{
 		l.App, l.N, l.M, l.Iterations, l.Ranks, l.Transport, l.Balance, l.Block, l.Period.Seconds(), l.Time.Seconds(), l.Rate,
 		l.Interactions, l.Shifts, l.Moved, l.MoveTime.Seconds(), l.MasterCPU.Seconds(), l.Setup.Seconds(), l.Calibrate.Seconds(),
-		l.Checksum.String(), l.Verified,
+		l.Checksum.String(), l.Stopped, l.BLAS, l.Bound, l.Verified,
 	})
 }
 
-// Parse reads a line as String writes it. Every key but verified must be there, once.
+// Parse reads a line as String writes it. Every key but stopped, blas, bound and verified must be there, once.
 func Parse(line string) (Line, error) {
 	rest, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), Prefix)
 	if !ok {
@@ -109,6 +124,15 @@ func Parse(line string) (Line, error) {
 		Interactions: p.count("interactions"), Shifts: p.count("shifts"), Moved: p.count("iterations_moved"),
 		MoveTime: p.seconds("move_s"), MasterCPU: p.seconds("master_cpu_s"),
 		Setup: p.seconds("setup_s"), Calibrate: p.seconds("calibrate_s"), Checksum: p.sum("checksum"),
+	}
+	if _, there := values["stopped"]; there {
+		l.Stopped = p.text("stopped")
+	}
+	if _, there := values["blas"]; there {
+		l.BLAS = p.text("blas")
+	}
+	if _, there := values["bound"]; there {
+		l.Bound = p.number("bound")
 	}
 	if _, there := values["verified"]; there {
 		v := p.truth("verified")

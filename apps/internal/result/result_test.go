@@ -37,6 +37,11 @@ func TestTheLineOfTheContract(t *testing.T) {
 	assert.Equal(t, strings.TrimSuffix(exampleLine, " verified=true"), l.String(), "verified is absent when nobody looked")
 	l.Verified = truth(false)
 	assert.True(t, strings.HasSuffix(l.String(), " verified=false"))
+	l.Stopped = "time-limit"
+	assert.True(t, strings.HasSuffix(l.String(), " stopped=time-limit verified=false"))
+	back, err := Parse(l.String())
+	require.NoError(t, err)
+	assert.Equal(t, "time-limit", back.Stopped)
 }
 
 // JSON has the keys of the line, with the same values but for the rounding.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"shiftwork/apps/shiftwork/internal/recording"
 	"shiftwork/hooks"
 	"shiftwork/lb"
 )
@@ -94,15 +95,15 @@ type Choice struct {
 }
 
 // Run replays all loops of a recording. An error is about the recording, and one line.
-func Run(recording io.Reader, o Options) (*Result, error) {
-	r, err := newReader(recording)
+func Run(from io.Reader, o Options) (*Result, error) {
+	r, err := recording.NewReader(from)
 	if err != nil {
 		return nil, err
 	}
 	result := &Result{Loops: []*Loop{}}
 	running := map[string]*Loop{} // the latest loop of each name
 	for {
-		e, err := r.next()
+		e, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			break
 		}
@@ -131,7 +132,7 @@ func Run(recording io.Reader, o Options) (*Result, error) {
 		}
 		if err != nil {
 			reasons := strings.ReplaceAll(err.Error(), "\n", "; ") // of lb, which joins all faults
-			return nil, fmt.Errorf("line %d: loop %q: %s", r.line, e.Loop, reasons)
+			return nil, fmt.Errorf("line %d: loop %q: %s", r.Line(), e.Loop, reasons)
 		}
 		if l != running[e.Loop] {
 			result.Loops = append(result.Loops, l)
@@ -141,7 +142,7 @@ func Run(recording io.Reader, o Options) (*Result, error) {
 			delete(running, e.Loop)
 		}
 	}
-	result.Truncated = r.truncated
+	result.Truncated = r.Truncated()
 	for _, l := range result.Loops {
 		if n := number(l.Interactions); n > 0 {
 			l.Recorded.Period /= n

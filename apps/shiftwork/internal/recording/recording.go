@@ -1,4 +1,4 @@
-package replay
+package recording
 
 import (
 	"bufio"
@@ -10,17 +10,17 @@ import (
 	"shiftwork/hooks"
 )
 
-// reader reads the events of a recording.
-type reader struct {
+// Reader reads the events of a recording.
+type Reader struct {
 	buffer    *bufio.Reader
-	line      int  // number of the last line read, from 1
-	truncated bool // the last line is not whole
+	line      int
+	truncated bool
 }
 
-// newReader reads the first line, which says that this is a recording.
-func newReader(from io.Reader) (*reader, error) {
+// NewReader reads the first line, which says that this is a recording.
+func NewReader(from io.Reader) (*Reader, error) {
 	const longest = 4096 // bytes of the first line: what is no recording need not be read to its end
-	r := &reader{buffer: bufio.NewReaderSize(from, longest), line: 1}
+	r := &Reader{buffer: bufio.NewReaderSize(from, longest), line: 1}
 	first, err := r.buffer.ReadSlice('\n')
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, bufio.ErrBufferFull) {
 		return nil, err
@@ -41,8 +41,14 @@ func newReader(from io.Reader) (*reader, error) {
 	return r, nil
 }
 
-// next returns the next event, or io.EOF after the last.
-func (r *reader) next() (hooks.Event, error) {
+// Line is the number of the last line read, from 1.
+func (r *Reader) Line() int { return r.line }
+
+// Truncated reports whether the last line was cut off, and left out. It is known after io.EOF.
+func (r *Reader) Truncated() bool { return r.truncated }
+
+// Next returns the next event, or io.EOF after the last.
+func (r *Reader) Next() (hooks.Event, error) {
 	var e hooks.Event
 	data, err := r.buffer.ReadBytes('\n')
 	if err != nil && (!errors.Is(err, io.EOF) || len(data) == 0) {

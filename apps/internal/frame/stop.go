@@ -1,0 +1,72 @@
+package frame
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"shiftwork/apps/internal/cli"
+	"shiftwork/checkpoint"
+	"shiftwork/comm"
+	"shiftwork/loops"
+	"shiftwork/spmd"
+)
+
+// started is about when the process was: --time-limit counts from here.
+var started = time.Now()
+
+// Checkpoint is what the flags ask for: stopping at a signal or before a time limit, writing checkpoints, going on from one. program
+// says what a run must have in common with the one that wrote them.
+func Checkpoint(app string, s *cli.Shared, program string) loops.Checkpoint {
+	spmd.CatchStop(s.Checkpoint != "")
+	k := loops.Checkpoint{Stop: spmd.Stopping, Dir: s.Checkpoint, Restart: s.Restart, Program: program}
+	if k.Dir != "" {
+		if filepath.Clean(k.Restart) == filepath.Clean(k.Dir) {
+			k.Restart = k.Dir
+		}
+		k.Every = time.Duration(s.Every)
+	}
+	if s.TimeLimit > 0 {
+		k.Limit = max(1, time.Duration(s.TimeLimit)-time.Since(started))
+	}
+	k.Failed = func(err error) {
+		fmt.Fprintf(os.Stderr, "%s: %v; going on, the one before stays\n", app, err)
+	}
+	return k
+}
+
+// CheckFolders finds out, on rank 0 and before any file is written, whether there is a checkpoint to go on from and a place for new
+// ones. The loop looks closer.
+func CheckFolders(c comm.Comm, s *cli.Shared) error {
+	var faults []error
+	if c.Rank() == 0 && s.Restart != "" && filepath.Clean(s.Restart) != filepath.Clean(s.Checkpoint) {
+		all, err := checkpoint.Generations(s.Restart)
+		if err == nil && len(all) == 0 {
+			err = checkpoint.None(s.Restart, nil)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("--restart: %w", err))
+		}
+	}
+	if c.Rank() == 0 && s.Checkpoint != "" {
+		info, err := os.Stat(s.Checkpoint)
+		if errors.Is(err, os.ErrNotExist) {
+			info, err = os.Stat(filepath.Dir(s.Checkpoint))
+		}
+		if err != nil || !info.IsDir() {
+			faults = append(faults, cli.Refuse("checkpoint", s.Checkpoint, "a folder, or the name of a new one in a folder that exists"))
+		}
+	}
+	return Refused(c, errors.Join(faults...))
+}
+
+// Ran makes the error of a loop that could not use the folders of its checkpoints bad usage.
+func Ran(err error) error {
+	var folder *loops.FolderError
+	if errors.As(err, &folder) {
+		return &spmd.UsageError{Err: folder}
+	}
+	return err
+}

@@ -1,0 +1,18 @@
+//go:build openblas
+
+package kernel
+
+import "shiftwork/apps/internal/openblas"
+
+// BLAS names what Multiply computes with, where it is not gonum's BLAS; Slow is a line for the user if that is slower than need
+// be; and Exact says that the bits of a row of the product do not depend on the other rows.
+var (
+	BLAS = "openblas-" + openblas.Version() + "-" + openblas.Kernel()
+	Slow = openblas.Slow()
+)
+
+const Exact = false
+
+func multiply(rows, inner, cols int, a, b, c []float64) {
+	openblas.Multiply(rows, inner, cols, a, b, c)
+}
