@@ -1,20 +1,27 @@
 # make run    sets up, builds and shows work shifting away from a disturbed rank and back
 # make test   sets up, lints and runs every test
 # make build  the programs ./sor, ./mm, ./load and ./shiftwork (sets up as well)
+# make test-browser  the page of shiftwork report in a real browser; installs chromium on Debian and Ubuntu
 # make lint   gofmt, go vet, staticcheck
 # make setup  checks for Open MPI, and installs it on Debian and Ubuntu
+# make evaluation  measures what docs/evaluation.md shows (an hour, as root, on an idle machine), draws it and fills in its tables
+# make bench  the Go benchmarks, for benchstat; bench-c holds the programs against plain C and MPI (docs/performance.md)
+# make test-openblas  what the build tag openblas adds; installs libopenblas-dev on Debian and Ubuntu
 # make clean  removes what was built
+#
+# MPICC=mpicc.mpich behind any of them takes another MPI than that of the mpicc in PATH (docs/recipes.md).
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: setup build run lint test test-nompi test-mpi clean
+.PHONY: setup build run lint test test-nompi test-mpi test-openblas bench bench-c evaluation clean test-browser
 
 # Every command that compiles MPI runs under the flags of mpicc; they are known only after set-up.
 MPI := . scripts/env.sh &&
 
 # Packages with tests that start mpirun. They run one after the other: their ranks share the cores.
-MPI_PACKAGES := ./comm/mpi/... ./spmd/... ./apps/... ./internal/... ./scripts/lab/...
+# The lab knows only Open MPI's, the one in PATH.
+MPI_PACKAGES := ./comm/mpi/... ./spmd/... ./apps/... ./internal/... ./docs/... $(if $(MPICC),,./scripts/lab/...)
 
 setup:
 	@scripts/setup.sh
@@ -32,6 +39,7 @@ lint: setup
 	CGO_ENABLED=0 go vet -tags nompi ./...
 	$(MPI) CGO_ENABLED=1 go tool staticcheck ./...
 	CGO_ENABLED=0 go tool staticcheck -tags nompi ./...
+	CGO_ENABLED=0 go vet -C metrics ./... && CGO_ENABLED=0 go -C metrics tool staticcheck ./...
 
 test: lint test-nompi test-mpi
 
@@ -39,10 +47,38 @@ test: lint test-nompi test-mpi
 test-nompi: setup
 	CGO_ENABLED=1 go test -race -timeout 8m -tags nompi ./...
 	CGO_ENABLED=0 go test -timeout 8m -tags nompi ./...
+	CGO_ENABLED=0 go test -C metrics -timeout 8m ./... # a module of its own
 
 # comm/mpi, and the programs under mpirun.
 test-mpi: build
 	$(MPI) CGO_ENABLED=1 go test -p 1 -timeout 8m $(MPI_PACKAGES)
 
+# An interrupted evaluation goes on where it stopped.
+evaluation: build
+	CGO_ENABLED=0 go build -tags nompi -o build/ ./scripts/experiments
+	build/experiments
+
+# Six samples of each benchmark: benchstat old.txt new.txt compares two such outputs. BENCH chooses some by name.
+BENCH ?= .
+bench: build
+	$(MPI) CGO_ENABLED=1 go test -run '^$$' -bench '$(BENCH)' -benchmem -count 6 -timeout 60m -p 1 \
+		./apps/internal/kernel ./comm/... ./dist ./filter ./hooks ./lb ./loops ./pipeline
+
+bench-c: build
+	$(MPI) CGO_ENABLED=1 go run ./scripts/bench c
+
+# Not part of make test: nobody needs OpenBLAS.
+test-openblas: setup
+	@scripts/setup-openblas.sh
+	$(MPI) CGO_ENABLED=1 go vet -tags openblas ./apps/...
+	$(MPI) CGO_ENABLED=1 go test -tags openblas ./apps/internal/openblas ./apps/internal/kernel
+	$(MPI) CGO_ENABLED=1 go build -tags openblas -o ./mm-openblas ./apps/mm
+	./mm-openblas --ranks 2 --n 300 --verify
+
+# In make test these tests are skipped where there is no browser; here that is an error.
+test-browser: setup
+	scripts/browser.sh
+	SHIFTWORK_TEST_BROWSER=required CGO_ENABLED=0 go test -count 1 -timeout 8m -tags nompi -run 'Browser|StaysUsable' -v ./apps/shiftwork/internal/report
+
 clean:
-	rm -rf sor mm load shiftwork build
+	rm -rf sor mm mm-openblas load shiftwork build

@@ -8,6 +8,10 @@
 #	scripts/pairs.sh 0 5 ./mm --n 3600                        on rank 0's, the master's
 #	scripts/pairs.sh none 5 ./mm --n 500 --repeat 400         nowhere
 #
+# PAIRS_A and PAIRS_B replace the flags that differ, --balance on and --balance off; what a trace costs:
+#
+#	PAIRS_A='--balance off --trace /tmp/run.json' PAIRS_B='--balance off' scripts/pairs.sh none 10 ./sor --n 2000 --iterations 2000
+#
 # Times are the time_s of the result lines. It needs two cores that nobody else uses; build first.
 set -euo pipefail
 if [ $# -lt 3 ]; then
@@ -16,6 +20,13 @@ if [ $# -lt 3 ]; then
 fi
 core=$1 pairs=$2
 shift 2
+a=${PAIRS_A---balance on} b=${PAIRS_B---balance off}
+if [ "$a" = "--balance on" ] && [ "$b" = "--balance off" ]; then
+	A=on B=off
+else
+	A=A B=B
+	echo "A: ${a:-no more flags}; B: ${b:-no more flags}"
+fi
 here=$(cd "$(dirname "$0")/.." && pwd)
 
 mpi=(mpirun -np 2 --bind-to core --mca mpi_yield_when_idle 1)
@@ -43,13 +54,14 @@ seconds() { "${mpi[@]}" "$@" --quiet | sed -n 's/^result: .* time_s=\([0-9.]*\) 
 ratios=""
 for ((pair = 1; pair <= pairs; pair++)); do
 	# Who goes first alternates, so that a drift of the machine's speed favours neither.
+	# shellcheck disable=SC2086 # a and b are lists of flags
 	if ((pair % 2)); then
-		on=$(seconds "$@" --balance on) off=$(seconds "$@" --balance off)
+		on=$(seconds "$@" $a) off=$(seconds "$@" $b)
 	else
-		off=$(seconds "$@" --balance off) on=$(seconds "$@" --balance on)
+		off=$(seconds "$@" $b) on=$(seconds "$@" $a)
 	fi
 	ratio=$(awk -v a="$on" -v b="$off" 'BEGIN { printf "%.3f", a / b }')
 	ratios+="$ratio"$'\n'
-	echo "pair $pair: on $on s, off $off s, on/off $ratio"
+	echo "pair $pair: $A $on s, $B $off s, $A/$B $ratio"
 done
-echo "load on core $core: $*: median on/off $(printf %s "$ratios" | sort -n | awk '{ x[NR] = $1 } END { print (x[int((NR + 1) / 2)] + x[int((NR + 2) / 2)]) / 2 }')"
+echo "load on core $core: $*: median $A/$B $(printf %s "$ratios" | sort -n | awk '{ x[NR] = $1 } END { print (x[int((NR + 1) / 2)] + x[int((NR + 2) / 2)]) / 2 }')"

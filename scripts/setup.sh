@@ -3,6 +3,7 @@
 # When everything is there it touches neither the package manager nor the network. Exit codes: 0 ready, 1 installation
 # failed, 2 something is missing that the user must install.
 #
+# MPICC names the MPI compiler of another MPI, such as mpicc.mpich: then that one is checked and nothing is installed.
 # SETUP_OS_RELEASE names another file than /etc/os-release, for the tests of this script.
 set -u
 
@@ -33,6 +34,22 @@ cd "$(dirname "$0")/.." || exit 2
 if ! problem=$(go list -m 2>&1 >/dev/null); then
 	say "$(go version) cannot work on this module: $problem"
 	exit 2
+fi
+
+# An MPI that the user has chosen must be there: nothing is installed in its place. MPIRUN as in scripts/env.sh.
+if [ -n "${MPICC:-}" ]; then
+	run=${MPIRUN:-${MPICC%mpicc*}mpirun${MPICC##*mpicc}}
+	for tool in "$MPICC" "$run"; do
+		if ! have "$tool"; then
+			say "MPICC=$MPICC: there is no $tool; on Debian and Ubuntu mpich and libmpich-dev have mpicc.mpich and mpirun.mpich"
+			exit 2
+		fi
+	done
+	if ! echo '#include <mpi.h>' | "$MPICC" -E -x c - >/dev/null 2>&1; then
+		say "MPICC=$MPICC does not find mpi.h: its development files are missing"
+		exit 2
+	fi
+	exit 0
 fi
 
 missing=$(echo $(missing_mpi))

@@ -32,6 +32,7 @@ type machine struct {
 	programs map[string]string
 	release  string // /etc/os-release
 	uid      string
+	mpicc    string // MPICC: the MPI that the user has chosen
 }
 
 // setup runs setup.sh on the machine, and returns its exit code, what it said, and what it did with the package manager.
@@ -59,7 +60,7 @@ func (m machine) setup(t *testing.T) (code int, said, did string) {
 		require.NoError(t, os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\n"+code+"\n"), 0o700))
 	}
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "bash"), "setup.sh")
-	cmd.Env = []string{"PATH=" + bin, "BIN=" + bin, "LOG=" + log, "SETUP_OS_RELEASE=" + release}
+	cmd.Env = []string{"PATH=" + bin, "BIN=" + bin, "LOG=" + log, "SETUP_OS_RELEASE=" + release, "MPICC=" + m.mpicc}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	stdout, err := cmd.Output()
@@ -81,6 +82,30 @@ func TestSetupWithEverythingThereDoesNothing(t *testing.T) {
 		assert.Zero(t, code, said)
 		assert.Empty(t, said)
 		assert.Empty(t, did)
+	}
+}
+
+// An MPI that the user names is checked, whatever else is there, and nothing is installed in its place.
+func TestSetupTakesTheChosenMPI(t *testing.T) {
+	with := func(programs map[string]string) machine {
+		programs["apt-get"] = aptGet
+		return machine{uid: "0", release: debian, programs: programs, mpicc: "mpicc.mpich"}
+	}
+	for _, c := range []struct {
+		name     string
+		programs map[string]string
+		code     int
+		says     string
+	}{
+		{"there", map[string]string{"mpicc.mpich": mpich, "mpirun.mpich": mpich}, 0, ""},
+		{"not there", map[string]string{"mpicc": openMPI, "mpirun": openMPI}, 2, "there is no mpicc.mpich"},
+		{"no mpirun", map[string]string{"mpicc.mpich": mpich, "mpirun": openMPI}, 2, "there is no mpirun.mpich"},
+		{"no header", map[string]string{"mpicc.mpich": "exit 1", "mpirun.mpich": mpich}, 2, "does not find mpi.h"},
+	} {
+		code, said, did := with(c.programs).setup(t)
+		assert.Equal(t, c.code, code, c.name+": "+said)
+		assert.Contains(t, said, c.says, c.name)
+		assert.Empty(t, did, c.name)
 	}
 }
 

@@ -26,6 +26,7 @@ type flags struct {
 	Speeds       string        `placeholder:"S:S:..." help:"Speed of each workstation, relative to --cpu, such as 1:2:4 (default: all 1)."`
 	Period       time.Duration `default:"10ms" placeholder:"DURATION" help:"Period of the CPU quotas, 1ms to 1s (default ${default})."`
 	Slice        time.Duration `default:"0s" placeholder:"DURATION" help:"The scheduler's base slice for all processes of the lab, 100us to 100ms; 0s is the kernel's (default ${default})."`
+	Unlimited    bool          `help:"No quotas: workstations share the machine's CPUs as the scheduler divides them (default: quotas of --cpu)."`
 	Pin          bool          `help:"Bind each workstation to one CPU, so that application and load take turns (default: they may run at the same time)."`
 	Master       string        `default:"shared" enum:"shared,dedicated" placeholder:"WHERE" help:"shared: rank 0 computes and balances; dedicated: it only balances, outside the workstations (default ${default})."`
 
@@ -150,7 +151,7 @@ func (f *flags) plan(stdout, stderr io.Writer) (*plan, error) {
 	}
 	p := &plan{
 		config: cluster.Config{
-			Period: f.Period, Slice: f.Slice, Pin: f.Pin, Master: f.Master == "dedicated", Network: f.Network,
+			Period: f.Period, Slice: f.Slice, Unlimited: f.Unlimited, Pin: f.Pin, Master: f.Master == "dedicated", Network: f.Network,
 		},
 		job:    cluster.Job{Command: f.Command, LoadProgram: f.LoadProgram, Stdout: stdout, Stderr: stderr},
 		rounds: f.Compare, reference: f.CPU, json: f.JSON, stdout: stdout, stderr: stderr,

@@ -115,6 +115,9 @@ func head(s measure.Setting) fields {
 	if cfg.Slice > 0 {
 		f.add("slice_s", cfg.Slice.Seconds())
 	}
+	if cfg.Unlimited {
+		f.add("unlimited", true)
+	}
 	f.add("pin", cfg.Pin)
 	f.add("network", cfg.Network)
 	if cfg.Bandwidth > 0 {

@@ -156,8 +156,10 @@ func (c *Cluster) make() error {
 		if err := h.create(c.workstation(k), true); err != nil {
 			return err
 		}
-		if err := h.limit(c.workstation(k), quota(share, c.cfg.Period), c.cfg.Period); err != nil {
-			return err
+		if !c.cfg.Unlimited {
+			if err := h.limit(c.workstation(k), quota(share, c.cfg.Period), c.cfg.Period); err != nil {
+				return err
+			}
 		}
 		leaves = append(leaves, c.app(k))
 	}

@@ -93,6 +93,22 @@ func TestRanksAreInTheirWorkstations(t *testing.T) {
 	assert.Positive(t, r.Master)
 }
 
+// Without quotas there is none in the group, and nothing is throttled.
+func TestUnlimited(t *testing.T) {
+	c := made(t, Config{CPU: []float64{0.1, 0.1}, Unlimited: true})
+	var out bytes.Buffer
+	r := run(t, c, Job{Stdout: &out, Command: shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done")})
+	assert.Zero(t, r.Code)
+	for _, w := range r.Workstations {
+		assert.Positive(t, w.App)
+		assert.Zero(t, w.Throttled)
+		assert.Zero(t, w.ThrottledTime)
+	}
+	limited := made(t, Config{CPU: []float64{0.1, 0.1}})
+	r = run(t, limited, Job{Command: shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done")})
+	assert.Positive(t, r.Workstations[0].Throttled, "the same loop uses up a quota of 1 ms")
+}
+
 // A rank that computes all the time gets its share, and half of it beside a load. Other users of the machine can take
 // from both alike, so the bounds above are sharp and those below are not. Halves need a quota of a few slices.
 func TestSharesOfApplicationAndLoad(t *testing.T) {

@@ -47,6 +47,9 @@ type Config struct {
 	// Slice is the base slice that the scheduler grants to every process of the cluster (Linux 6.12 on), from 0.1 ms to
 	// 100 ms; 0 is the kernel's default.
 	Slice time.Duration
+	// Unlimited leaves the quotas out: workstations share the machine's CPUs as the scheduler divides them, and CPU says only
+	// where Pin puts them and how they count against each other in the figures.
+	Unlimited bool
 	// Pin binds each workstation to one CPU, so that application and load take turns as on one processor, and do not
 	// run at the same time at the cost of a longer wait for the next period.
 	Pin bool
@@ -82,7 +85,7 @@ func (c Config) Validate(cpus int) error {
 		if !(share > 0 && share <= 1) {
 			return refuse("workstation %d has %g CPUs: a share above 0 up to 1 is accepted", k, share)
 		}
-		if quota(share, period) < minQuota {
+		if !c.Unlimited && quota(share, period) < minQuota {
 			return refuse("workstation %d: %.4g CPUs in a period of %v are less than %v, the least quota: "+
 				"a longer period or a larger share is needed", k, share, period, minQuota)
 		}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// bench is one measurement.
+type bench struct {
+	bin    string // where our programs are
+	rounds int
+	short  bool
+	out    io.Writer
+}
+
+// limit ends a run that hangs.
+const limit = 5 * time.Minute
+
+// program is the path of one of ours.
+func (b *bench) program(name string) string { return filepath.Join(b.bin, name) }
+
+// steps is how many iterations or repetitions a run does: fewer for a look whether everything works.
+func (b *bench) steps(n int) string {
+	if b.short {
+		n = max(1, n/100)
+	}
+	return strconv.Itoa(n)
+}
+
+// way is one of several ways to do the same.
+type way struct {
+	name string
+	run  func(ctx context.Context) (float64, error) // s
+}
+
+// measure runs every way once a round and returns the times by way and round.
+func (b *bench) measure(ctx context.Context, ways []way) ([][]float64, error) {
+	times := make([][]float64, len(ways))
+	for round := range b.rounds {
+		for i := range ways {
+			k := (round + i) % len(ways)
+			t, err := ways[k].run(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", ways[k].name, err)
+			}
+			times[k] = append(times[k], t)
+		}
+	}
+	return times, nil
+}
+
+// spread is the least, the median and the largest of some values.
+type spread struct{ least, median, largest float64 }
+
+func spreadOf(values []float64) spread {
+	s := slices.Sorted(slices.Values(values))
+	middle := stat.Mean(s[(len(s)-1)/2:len(s)/2+1], nil)
+	return spread{s[0], middle, s[len(s)-1]}
+}
+
+// ratios divides round by round.
+func ratios(over, under []float64) []float64 {
+	r := make([]float64, len(over))
+	for i := range r {
+		r[i] = over[i] / under[i]
+	}
+	return r
+}
+
+func (s spread) String() string {
+	return fmt.Sprintf("%7.3f %7.3f %7.3f", s.least, s.median, s.largest)
+}
+
+// mpi runs two ranks, with a core each unless the flags say otherwise.
+func mpi(ctx context.Context, env []string, flags []string, command ...string) (float64, error) {
+	args := append(append([]string{"-np", "2"}, flags...), asRoot()...)
+	return timeOf(ctx, env, "mpirun", append(args, command...)...)
+}
+
+// asRoot is what mpirun wants to hear from root.
+func asRoot() []string {
+	if os.Geteuid() == 0 {
+		return []string{"--allow-run-as-root"}
+	}
+	return nil
+}
+
+var boundToCores = []string{"--bind-to", "core"}
+
+// timeOf runs a program and returns the time_s of its result line.
+func timeOf(ctx context.Context, env []string, name string, args ...string) (float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // mpirun passes it on
+	cmd.WaitDelay = 5 * time.Second
+	cmd.Env = append(os.Environ(), env...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, said.String())
+	}
+	for line := range strings.Lines(string(out)) {
+		if !strings.HasPrefix(line, "result: ") {
+			continue
+		}
+		for _, field := range strings.Fields(line) {
+			if v, ok := strings.CutPrefix(field, "time_s="); ok {
+				return strconv.ParseFloat(v, 64)
+			}
+		}
+	}
+	return 0, fmt.Errorf("%s: there is no time_s in its output", strings.Join(cmd.Args, " "))
+}
+
+// beside runs f while a program competes for core 1, or alone.
+func (b *bench) beside(ctx context.Context, load bool, f func() error) error {
+	if !load {
+		return f()
+	}
+	ctx, stop := context.WithCancel(ctx)
+	cmd := exec.CommandContext(ctx, "taskset", "-c", "1", b.program("load"), "--off", "0s", "--for", "2h")
+	if err := cmd.Start(); err != nil {
+		stop()
+		return err
+	}
+	err := f()
+	stop()
+	_ = cmd.Wait() // it was killed
+	return err
+}
+
+// quiet says who else runs, so that nobody reads figures of a busy machine as good ones.
+func (b *bench) quiet() error {
+	text, err := os.ReadFile("/proc/loadavg")
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		load, _, _ := strings.Cut(string(text), " ")
+		_, err = fmt.Fprintf(b.out, "load average at the start: %s\n", load)
+	}
+	return err
+}

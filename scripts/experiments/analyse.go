@@ -1,0 +1,259 @@
+package main
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"shiftwork/scripts/lab/measure"
+)
+
+// spread is a median with the least and the greatest value; ok is false where there are no values.
+type spread struct {
+	median, low, high float64
+	count             int
+}
+
+func (s spread) ok() bool { return s.count > 0 }
+
+func spreadOf(values []float64) spread {
+	if len(values) == 0 {
+		return spread{median: math.NaN(), low: math.NaN(), high: math.NaN()}
+	}
+	x := slices.Sorted(slices.Values(values))
+	return spread{(x[(len(x)-1)/2] + x[len(x)/2]) / 2, x[0], x[len(x)-1], len(x)}
+}
+
+// group are the runs of a variant, by round.
+func (s *store) group(part, cell, variant string) []run {
+	var all []run
+	for _, k := range s.order {
+		if k.part == part && k.cell == cell && k.variant == variant {
+			all = append(all, s.runs[k])
+		}
+	}
+	slices.SortFunc(all, func(a, b run) int { return a.Round - b.Round })
+	return all
+}
+
+// cells are the cells of a part that have runs, in the order of their first one.
+func (s *store) cells(part string) []string {
+	return s.names(func(k key) (string, bool) { return k.cell, k.part == part })
+}
+
+// variants are those of a cell that have runs.
+func (s *store) variants(part, cell string) []string {
+	return s.names(func(k key) (string, bool) { return k.variant, k.part == part && k.cell == cell })
+}
+
+func (s *store) names(of func(key) (string, bool)) []string {
+	var all []string
+	for _, k := range s.order {
+		if name, ok := of(k); ok && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// spread is that of a figure over the runs of a variant.
+func (s *store) spread(part, cell, variant string, figure func(run) float64) spread {
+	var values []float64
+	for _, r := range s.group(part, cell, variant) {
+		if x := figure(r); !math.IsNaN(x) && !math.IsInf(x, 0) {
+			values = append(values, x)
+		}
+	}
+	return spreadOf(values)
+}
+
+func seconds(r run) float64 { return r.Time }
+
+// time is the spread of time_s.
+func (s *store) time(part, cell, variant string) spread {
+	return s.spread(part, cell, variant, seconds)
+}
+
+// ratio is the spread of the ratios of two variants' times, round by round; its median is that of the two medians, which is
+// what the project promises.
+func (s *store) ratio(part, cell, over, under string) spread {
+	a, b := s.group(part, cell, over), s.group(part, cell, under)
+	var ratios []float64
+	for _, x := range a {
+		for _, y := range b {
+			if x.Round == y.Round {
+				ratios = append(ratios, x.Time/y.Time)
+			}
+		}
+	}
+	out := spreadOf(ratios)
+	if out.ok() {
+		out.median = s.time(part, cell, over).median / s.time(part, cell, under).median
+		out.low, out.high = min(out.low, out.median), max(out.high, out.median)
+	}
+	return out
+}
+
+// removed is the share of the loads' penalty that balancing removed, as scripts/lab tells it: from medians. The whiskers are
+// those of the balanced runs.
+func (s *store) removed(part, cell, on, off, dedicated string) spread {
+	balanced := s.group(part, cell, on)
+	none, alone := s.time(part, cell, off), s.time(part, cell, dedicated)
+	if len(balanced) == 0 || !none.ok() || !alone.ok() {
+		return spreadOf(nil)
+	}
+	var began []float64
+	for _, r := range balanced {
+		began = append(began, r.Began)
+	}
+	r := balanced[0]
+	speeds := r.shares()
+	reference := slices.Max(speeds)
+	for i := range speeds {
+		speeds[i] /= reference
+	}
+	ideal := measure.Ideal(alone.median, speeds, r.loads(), time.Duration(spreadOf(began).median*float64(time.Second)))
+	t := s.time(part, cell, on)
+	out := spread{count: t.count}
+	var ok bool
+	if out.median, ok = measure.PenaltyRemoved(none.median, t.median, ideal); !ok {
+		return spreadOf(nil)
+	}
+	out.low, _ = measure.PenaltyRemoved(none.median, t.high, ideal)
+	out.high, _ = measure.PenaltyRemoved(none.median, t.low, ideal)
+	return out
+}
+
+// sequentialTime is how long the work of a run takes on one CPU alone, from part sequential; false if that is not known. A
+// single multiplication grows with the cube of its size, everything else with its iterations.
+func (s *store) sequentialTime(r run) (float64, bool) {
+	w := workOf(r.Work)
+	var units []float64
+	for _, one := range s.group("sequential", r.Work, dedicated.name) {
+		units = append(units, one.Time/w.amount(one.N, one.Iterations))
+	}
+	if len(units) == 0 {
+		return 0, false
+	}
+	return spreadOf(units).median * w.amount(r.N, r.Iterations), true
+}
+
+// efficiency is equation (2') of a run, or NaN.
+func (s *store) efficiency(r run) float64 {
+	sequential, ok := s.sequentialTime(r)
+	if !ok {
+		return math.NaN()
+	}
+	return r.efficiency(sequential, 1)
+}
+
+// workOf is the work of a name that String gave.
+func workOf(name string) work {
+	program, size, sized := strings.Cut(name, "-")
+	w := work{program: program}
+	if sized {
+		rows, columns, flat := strings.Cut(size, "x")
+		w.n, _ = strconv.Atoi(rows)
+		w.m = w.n
+		if flat {
+			w.m, _ = strconv.Atoi(columns)
+		}
+	}
+	return w
+}
+
+// sweepPeriods is how many quota periods an iteration of a run took in the cell's dedicated runs.
+func (s *store) sweepPeriods(part, cell string) float64 {
+	return s.spread(part, cell, dedicated.name, func(r run) float64 { return r.Time / float64(r.Iterations) / r.quantum() }).median
+}
+
+// busy are the times at which a load of the run was there, on the clock of its loop, up to an end in s.
+func (r run) busy(end float64) (spans [][2]float64) {
+	for _, l := range r.loads() {
+		at := time.Duration(0)
+		for at < r.began()+time.Duration(end*float64(time.Second)) {
+			on, next := l.Busy(at)
+			stop := next
+			if next == 0 {
+				stop = r.began() + time.Duration(end*float64(time.Second))
+			}
+			if on {
+				spans = append(spans, [2]float64{(at - r.began()).Seconds(), (stop - r.began()).Seconds()})
+			}
+			if next == 0 {
+				break
+			}
+			at = next
+		}
+	}
+	return spans
+}
+
+// trace are the samples of a traced variant, by interaction and rank.
+func (s *store) trace(part, cell, variant string) []sample {
+	var all []sample
+	for _, x := range s.samples {
+		if x.Part == part && x.Cell == cell && x.Variant == variant {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// swing is the model of Fig. 31: one of P workstations has a load that leaves share of it, for half of each cycle. Work is
+// balanced delay s after each change, and moving it stops everything for move s. parallel is the efficiency of a dedicated run.
+type swing struct {
+	ranks       int
+	share, half float64 // half: s, half of the cycle
+	delay, move float64 // s
+	parallel    float64
+}
+
+// efficiency is the model's, with balancing.
+func (w swing) efficiency() float64 {
+	p, s := float64(w.ranks), w.share
+	late := min(w.delay, w.half)
+	moving := min(w.move, w.half-late)
+	right := w.half - late - moving
+	return w.parallel * ((p-1+s)*late + p*right + p*s*late + (p-1+s)*right) / (p*w.half + (p-1+s)*w.half)
+}
+
+// unbalanced is the model's efficiency without balancing.
+func (w swing) unbalanced() float64 {
+	p, s := float64(w.ranks), w.share
+	return w.parallel * (p + p*s) / (p + p - 1 + s)
+}
+
+// delayPeriods is how many balancing periods pass between a change of the load and the movement of work: the one in which it
+// changes, and the one after which the pipelined instruction is obeyed.
+const delayPeriods = 2
+
+// model is the model of a variant's runs; false where something that it needs was not measured.
+func (s *store) model(cell, on string) (swing, bool) {
+	runs := s.group("speedup", cell, on)
+	if len(runs) == 0 {
+		return swing{}, false
+	}
+	var moves, periods []float64
+	for _, r := range runs {
+		if r.Shifts > 0 {
+			moves = append(moves, r.Move/float64(r.Shifts))
+		}
+		if r.BalancePeriod > 0 {
+			periods = append(periods, r.BalancePeriod)
+		}
+	}
+	parallel := s.spread("speedup", cell, dedicated.name, s.efficiency)
+	loads := runs[0].loads()
+	if !parallel.ok() || len(periods) == 0 || len(loads) == 0 {
+		return swing{}, false
+	}
+	w := swing{ranks: runs[0].Ranks, share: 0.5, half: loads[0].On.Seconds(), parallel: parallel.median,
+		delay: delayPeriods * spreadOf(periods).median}
+	if len(moves) > 0 {
+		w.move = spreadOf(moves).median
+	}
+	return w, true
+}

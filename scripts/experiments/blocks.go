@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// networks are those of Fig. 8's successor; the paper added artificial delays to one.
+func networks(p place) []place { return []place{p, p.over(0), p.over(100e6)} }
+
+// blocks are the starting points: the automatic block size in each case.
+func blocks() (cells []cell) {
+	auto := with(automatic, "--balance", "off")
+	auto.report = true
+	for _, ranks := range []int{2, 4} {
+		for _, p := range networks(cores(ranks)) {
+			for _, w := range []work{sor(500), sor(1000), sor(2000), {"sor", 200, 20000}} {
+				cells = append(cells, cell{
+					name: fmt.Sprintf("%s-p%d-%s", w, ranks, p.net()), place: p, work: w, seconds: 0.35, rounds: 5, local: true,
+					variants: []variant{auto},
+				})
+			}
+		}
+	}
+	return cells
+}
+
+// automatic is the variant whose block size the program chooses, and whose predictions are kept.
+const automatic = "auto"
+
+// hopeless is how much longer than the best a single run takes with a block size that is not tried again.
+const hopeless = 2
+
+// blockSizes are the powers of the root of two from 1 to m-2, the columns that are strip mined, and that.
+func blockSizes(m int) []int {
+	var sizes []int
+	for k := 0; ; k++ {
+		b := int(math.Round(math.Pow(2, float64(k)/2)))
+		if b >= m-2 {
+			return append(sizes, m-2)
+		}
+		if len(sizes) == 0 || b > sizes[len(sizes)-1] {
+			sizes = append(sizes, b)
+		}
+	}
+}
+
+// exploreBlocks measures, in each case, all block sizes once, from the largest down and no further than to those that are
+// hopeless, and then the automatic choice and the three best ones until each has five runs.
+func exploreBlocks(ctx context.Context, s *session, p part) error {
+	share := p.planned(s.scale) / float64(len(p.cells))
+	for _, c := range p.cells {
+		before := s.done
+		if err := exploreCase(ctx, s, c); err != nil {
+			return err
+		}
+		s.done = before + share // what it was planned to be, whatever it was
+	}
+	return nil
+}
+
+func exploreCase(ctx context.Context, s *session, c cell) error {
+	fixed := func(b int) variant { return with(strconv.Itoa(b), "--balance", "off", "--block", strconv.Itoa(b)) }
+	auto, err := s.run(ctx, c, c.variants[0], 0)
+	if err != nil && !errors.Is(err, errRun) {
+		return err
+	}
+	type timed struct {
+		block int
+		time  float64
+	}
+	var all []timed
+	best := math.Inf(1)
+	if auto.Time > 0 {
+		best = auto.Time
+	}
+	try := func(b int) (float64, error) {
+		r, err := s.run(ctx, c, fixed(b), 0)
+		if errors.Is(err, errRun) {
+			return math.Inf(1), nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, timed{b, r.Time})
+		best = min(best, r.Time)
+		return r.Time, nil
+	}
+	// Outwards from the automatic choice, each way until two in a row are hopeless: time against block size has one valley.
+	sizes := blockSizes(c.work.m)
+	from, _ := slices.BinarySearch(sizes, max(1, auto.Block))
+	for _, step := range []int{1, -1} {
+		bad := 0
+		i := from
+		if step < 0 {
+			i--
+		}
+		for ; i >= 0 && i < len(sizes) && bad < 2; i += step {
+			t, err := try(sizes[i])
+			if err != nil {
+				return err
+			}
+			if t > hopeless*best {
+				bad++
+			} else {
+				bad = 0
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b timed) int {
+		if a.time < b.time {
+			return -1
+		}
+		return 1
+	})
+	finalists := []variant{c.variants[0]}
+	for _, t := range all[:min(3, len(all))] {
+		finalists = append(finalists, fixed(t.block))
+	}
+	c.variants = finalists
+	return s.measure(ctx, c)
+}

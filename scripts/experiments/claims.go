@@ -1,0 +1,297 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// claim is one of the paper's, and how it is judged. judge returns what was measured, and one of the verdicts.
+type claim struct {
+	id, says string
+	judge    func(*store) (measured, verdict string)
+}
+
+const (
+	shown     = "shown"
+	notShown  = "**not shown**"
+	different = "different, see below"
+	open      = missing
+)
+
+// verdict is shown or not, or open where that is not known.
+func verdict(known, holds bool) string {
+	switch {
+	case !known:
+		return open
+	case holds:
+		return shown
+	}
+	return notShown
+}
+
+// tested is a claim that needs no measurement.
+func tested(where string) func(*store) (string, string) {
+	return func(*store) (string, string) { return "a test: `" + where + "`", shown }
+}
+
+// claims are those of the paper in order of their numbers.
+var claims = []claim{
+	{"4.1", "ideal pipeline: efficiency M/(M+P-1)", tested("pipeline TestClaim4_1")},
+	{"4.2", "automatic block size at the peak; a factor of two hardly matters (Fig. 8)", judgeBlocks},
+	{"4.3", "automatic grain better than a fixed one as P grows (Fig. 9)", judgeGrain},
+	{"4.4", "pipelined: loads do not hurt, whatever the grain (Figs 10, 11)", tested("pipeline TestClaim4_4")},
+	{"4.5", "barriers: efficiency rises with the grain, 1 at multiples of the scheduling period (Fig. 13)", tested("pipeline TestClaim4_5")},
+	{"4.6", "the number of barriers does not matter", tested("pipeline TestClaim4_6")},
+	{"4.7", "a hook costs at most 1% of the code between hooks", tested("pipeline, placement TestClaim4_7")},
+	{"4.8", "where the hooks of SOR and MM belong (Figs 15, 16)", tested("placement TestClaim4_8")},
+	{"4.9", "interactions take less than 5% of the time", judgeInteractions},
+	{"4.10", "rates look stable only over 5 to 10 quanta (Fig. 18)", judgeRates},
+	{"4.11", "efficiency rises with the balancing period; the full system at 10 quanta is close to the best (Fig. 19)", judgePeriods},
+	{"4.12", "the master needs a small part of a CPU, whatever the load (Fig. 20)", judgeMaster},
+	{"4.13", "without a filter: more movement, less efficiency (Fig. 22)", judgeFilter},
+	{"4.14", "constant load: the work stays where it is after the start (Fig. 23)", judgeConstant},
+	{"4.15", "threshold 0.1: rows can be left in the wrong place (Fig. 24)", judgeThreshold},
+	{"4.16", "with the threshold, work moves in larger pieces (Fig. 24)", judgePieces},
+	{"4.17", "the cost analysis seldom matters, but where moves are dear", judgeProfit},
+	{"4.18", "dedicated: balancing costs little; constant load: efficiency as dedicated", judgeDedicated},
+	{"4.19", "60 periods a cycle profit in all; 20 less; dear moves at 20 are worse with balancing (Figs 25-30)", judgeOscillating},
+	{"4.20", "the model predicts MM and small SOR, and too little for dear moves (Figs 31-34)", judgeModel},
+	{"4.21", "movement is the largest loss, delay the second", judgeLosses},
+	{"4.22", "pipelined interactions do no harm in a changing system", judgePipelining},
+	{"4.23", "each mechanism alone helps little, all are needed", judgeTogether},
+}
+
+func tableClaims(s *store) string {
+	g := newGrid("id", "claim", "measured", "verdict")
+	for _, c := range claims {
+		measured, v := c.judge(s)
+		if v == open {
+			measured = ""
+		}
+		g.add(c.id, c.says, measured, v)
+	}
+	return g.String()
+}
+
+func judgeBlocks(s *store) (string, string) {
+	cases := blockCases(s)
+	good, near := 0, 1.0
+	for _, c := range cases {
+		if c.share >= 0.95 {
+			good++
+		}
+		near = min(near, c.near)
+	}
+	return fmt.Sprintf("%d of %d cases within 5%% of the best; within a factor of two of the choice at worst %.2f of the best speed", good, len(cases), near),
+		verdict(len(cases) > 0, good == len(cases))
+}
+
+func judgeGrain(s *store) (string, string) {
+	var words []string
+	gain := map[int]float64{}
+	for _, ranks := range []int{2, 8} {
+		worst := math.Inf(1)
+		for _, w := range []work{sor(2000), sor4000} {
+			worst = min(worst, s.ratio("grain", fmt.Sprintf("%s-p%d", w, ranks), "fixed", "auto").median)
+		}
+		gain[ranks] = worst
+		words = append(words, fmt.Sprintf("P = %d: fixed / automatic time at least %.2f", ranks, worst))
+	}
+	return strings.Join(words, "; "), verdict(!math.IsNaN(gain[2]+gain[8]) && !math.IsInf(gain[8], 0), gain[2] > 0.95 && gain[8] > 1.02)
+}
+
+func judgeInteractions(s *store) (string, string) {
+	worst, any := 0.0, false
+	for _, w := range []work{mm500, sor4000, sor8000} {
+		if r := s.ratio("idle", w.String(), "on", "off"); r.ok() {
+			worst, any = max(worst, r.median-1), true
+		}
+	}
+	return fmt.Sprintf("balancing costs at most %.1f%% where nothing competes", 100*worst), verdict(any, worst < 0.05)
+}
+
+// unsteady is the relative standard deviation of the rates that were measured over so many quanta beside a constant load.
+func (s *store) unsteady(q int) (float64, bool) {
+	var rates []float64
+	mean := 0.0
+	for _, x := range s.trace("rate", sor4000.String(), strconv.Itoa(q)) {
+		if x.Rank == 1 && x.Interaction > 0 {
+			rates = append(rates, x.Raw)
+			mean += x.Raw
+		}
+	}
+	if len(rates) < 2 {
+		return 0, false
+	}
+	mean /= float64(len(rates))
+	square := 0.0
+	for _, r := range rates {
+		square += (r/mean - 1) * (r/mean - 1)
+	}
+	return math.Sqrt(square / float64(len(rates)-1)), true
+}
+
+func judgeRates(s *store) (string, string) {
+	one, ok1 := s.unsteady(1)
+	ten, ok10 := s.unsteady(10)
+	return fmt.Sprintf("standard deviation %.0f%% over 1 quantum, %.0f%% over 10", 100*one, 100*ten), verdict(ok1 && ok10, ten < 0.1 && one > 2*ten)
+}
+
+func judgePeriods(s *store) (string, string) {
+	e := func(v string) float64 { return s.spread("period", sor4000.String(), v, s.efficiency).median }
+	short, ten, long, full := e("2"), e("10"), e("40"), e("full")
+	best := max(short, ten, long)
+	return fmt.Sprintf("efficiency %.2f, %.2f, %.2f at 2, 10, 40 quanta; the full system %.2f", short, ten, long, full),
+		verdict(!math.IsNaN(short+ten+long+full), ten > short && full >= best-0.05)
+}
+
+func judgeMaster(s *store) (string, string) {
+	most, any := 0.0, false
+	low, high := math.Inf(1), 0.0
+	for _, v := range []string{"dedicated", "constant", "oscillating"} {
+		if x := s.spread("master", "p8", v, masterShare); x.ok() {
+			any = true
+			low, high = min(low, x.median), max(high, x.median)
+		}
+		if x := s.spread("master", "p32", v, masterShare); x.ok() {
+			most = max(most, x.median)
+		}
+	}
+	return fmt.Sprintf("%.2f%% to %.2f%% of a core at P = 8 over the loads, at most %.2f%% at P = 32", low, high, most), verdict(any, high < 1)
+}
+
+// traced is one traced run of part mechanisms.
+func (s *store) traced(variant string) (run, bool) {
+	runs := s.group("mechanisms", "traces", variant)
+	if len(runs) == 0 {
+		return run{}, false
+	}
+	return runs[0], true
+}
+
+func judgeFilter(s *store) (string, string) {
+	a, okA := s.traced("22a")
+	b, okB := s.traced("22b")
+	return fmt.Sprintf("efficiency %.3f and %d rows moved with the paper's filter, %.3f and %d without", s.efficiency(a), a.Moved, s.efficiency(b), b.Moved),
+		verdict(okA && okB, b.Moved > a.Moved && s.efficiency(b) < s.efficiency(a))
+}
+
+func judgeConstant(s *store) (string, string) {
+	moved, ok := s.restless("constant", sor4000.String()+"-ws1", "on")
+	coarse, okCoarse := s.restless("coarse", sor8000.String(), "on")
+	return fmt.Sprintf("%.1f%% of the work moved in the second half of a run; at the paper's quantum %.1f%%", 100*moved, 100*coarse),
+		verdict(ok && okCoarse, moved < 0.02 && coarse < 0.02)
+}
+
+func judgeThreshold(s *store) (string, string) {
+	b, okB := s.traced("24b")
+	ours, ok := s.traced("ours")
+	return fmt.Sprintf("efficiency %.3f with the paper's settings, %.3f with ours (the paper: 0.777 and 0.756)", s.efficiency(b), s.efficiency(ours)),
+		verdict(okB && ok, s.efficiency(b) > 0.7)
+}
+
+func judgePieces(s *store) (string, string) {
+	a, okA := s.traced("24a")
+	b, okB := s.traced("24b")
+	per := func(r run) float64 { return float64(r.Moved) / max(1, float64(r.Shifts)) }
+	return fmt.Sprintf("%d movements of %.0f rows without, %d of %.0f with", a.Shifts, per(a), b.Shifts, per(b)), verdict(okA && okB, per(b) > per(a))
+}
+
+func judgeProfit(s *store) (string, string) {
+	r := s.ratio("mechanisms", sor4000.String(), "no cost-benefit", "full")
+	dear := s.ratio("harmless", "dear-"+sor8000.String(), "on", "off")
+	return fmt.Sprintf("without it, time x %.2f; where moves are dear, balancing with it is at x %.2f of none", r.median, dear.median),
+		verdict(r.ok() && dear.ok(), math.Abs(r.median-1) < 0.05 && dear.median <= idlePromise)
+}
+
+func judgeDedicated(s *store) (string, string) {
+	cell := sor8000.String()
+	idle := s.ratio("idle", cell, "on", "off")
+	loaded := s.spread("constant", cell+"-ws1", "on", s.efficiency)
+	alone := s.spread("constant", cell+"-ws1", dedicated.name, s.efficiency)
+	return fmt.Sprintf("time x %.3f without load; efficiency %.2f beside a constant load, %.2f dedicated", idle.median, loaded.median, alone.median),
+		verdict(idle.ok() && loaded.ok(), idle.median <= 1.05 && loaded.median >= alone.median-0.1)
+}
+
+func judgeOscillating(s *store) (string, string) {
+	var words []string
+	gain := map[string]float64{}
+	for _, kind := range []string{"mm", "sor", "dear"} {
+		for _, cycle := range []string{"slow", "fast"} {
+			r := s.ratio("speedup", kind+"-p4", "on-"+cycle, "off-"+cycle)
+			gain[kind+cycle] = r.median
+			words = append(words, fmt.Sprintf("%s %s x %.2f", kind, map[string]string{"slow": "60", "fast": "20"}[cycle], r.median))
+		}
+	}
+	text := "time on / off at P = 4: " + strings.Join(words, ", ")
+	known := !math.IsNaN(gain["mmslow"] + gain["mmfast"] + gain["sorslow"] + gain["sorfast"] + gain["dearslow"] + gain["dearfast"])
+	profits := gain["mmslow"] < 1 && gain["sorslow"] < 1
+	switch {
+	case !known:
+		return text, open
+	case profits && gain["dearfast"] <= idlePromise:
+		return text + "; balancing does no harm where the paper's did", different
+	}
+	return text, verdict(true, profits)
+}
+
+func judgeModel(s *store) (string, string) {
+	var words []string
+	worst, any := 0.0, false
+	above := 0.0
+	for _, kind := range []string{"mm", "sor", "dear"} {
+		for _, cycle := range []string{"slow", "fast"} {
+			m, ok := s.model(kind+"-p4", "on-"+cycle)
+			e := s.spread("speedup", kind+"-p4", "on-"+cycle, s.efficiency)
+			if !ok || !e.ok() {
+				continue
+			}
+			any = true
+			if kind == "dear" {
+				above = max(above, e.median-m.efficiency())
+			} else {
+				worst = max(worst, math.Abs(e.median-m.efficiency()))
+			}
+			words = append(words, fmt.Sprintf("%s %s %.2f / %.2f", kind, cycle, e.median, m.efficiency()))
+		}
+	}
+	return "measured / model at P = 4: " + strings.Join(words, ", "), verdict(any, worst < 0.08 && above > 0)
+}
+
+func judgeLosses(s *store) (string, string) {
+	var words []string
+	known, holds := false, true
+	for _, kind := range []string{"mm", "sor", "dear"} {
+		m, ok := s.model(kind+"-p4", "on-fast")
+		if !ok {
+			continue
+		}
+		known = true
+		still, instant := m, m
+		still.move, instant.delay = 0, 0
+		byMove, byDelay := still.efficiency()-m.efficiency(), instant.efficiency()-m.efficiency()
+		words = append(words, fmt.Sprintf("%s: moving %.3f, delay %.3f", kind, byMove, byDelay))
+		holds = holds && (kind != "dear" || byMove > byDelay)
+	}
+	return "efficiency lost by the model, 20 periods a cycle: " + strings.Join(words, "; "), verdict(known, holds)
+}
+
+func judgePipelining(s *store) (string, string) {
+	r := s.ratio("mechanisms", sor4000.String(), "synchronous", "full")
+	return fmt.Sprintf("synchronous: time x %.2f of pipelined, beside an oscillating load", r.median), verdict(r.ok(), r.median > 0.97)
+}
+
+func judgeTogether(s *store) (string, string) {
+	var words []string
+	none := s.ratio("mechanisms", sor4000.String(), "none", "full")
+	worst := 0.0
+	for _, v := range []string{"no filter", "no threshold", "no cost-benefit"} {
+		r := s.ratio("mechanisms", sor4000.String(), v, "full")
+		worst = max(worst, r.median)
+		words = append(words, fmt.Sprintf("%s x %.2f", v, r.median))
+	}
+	return "time relative to the full system: " + strings.Join(words, ", ") + fmt.Sprintf(", none of them x %.2f", none.median),
+		verdict(none.ok(), none.median > 1.02 && worst > 1)
+}

@@ -1,0 +1,34 @@
+// Command experiments measures what the paper's section on results measures, and what goes beyond it, on one machine; writes
+// CSV; draws it in the paper's form; and fills the tables of docs/evaluation.md.
+//
+//	make evaluation                          everything: measure, draw, fill in
+//	build/experiments --list                 the parts, and how long each takes
+//	build/experiments --part slow --fresh    one part, anew
+//	build/experiments --budget 20            everything, shorter
+//	build/experiments --draw                 only figures and tables, from what has been measured
+//
+// # How it is made
+//
+//	part       a figure, or a question: a list of cells
+//	cell       a program of a size, in a place (workstations, quota period, network), with so many rounds
+//	variant    what differs between the runs of a cell: flags, loads. The variants of a round run one after the other, each
+//	           round in another order, so that a drift of the machine's speed favours nobody
+//
+//	sizes.csv ──> iterations     CPU seconds of an iteration, measured first: runs are as long as planned on any machine
+//	run ────────> runs.csv       one line a run, written when it has ended; what is there is not run again
+//	     ├──────> traces.csv     per rank and interaction: rates, shares, compute, wait, move (runs that are traced)
+//	     └──────> curves.csv     predicted times by block size
+//	*.csv ──────> figures (PNG and SVG), tables between the markers of the document
+//
+// Loads are scaled by the balancing period: ten quanta in the paper (1.0 s of 100 ms), ten quota periods here (100 ms of 10
+// ms). A load cycle of 60 s is 60 periods in both, one of 20 s 20 periods.
+//
+// # Units
+//
+// Seconds, unless a name says otherwise; shares of one CPU.
+//
+// # What it does not do
+//
+// It does not judge noise: five runs give a median, and minimum and maximum stand beside it.
+// It does not know whether other programs use the machine, and they disturb all figures.
+package main

@@ -1,0 +1,339 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"shiftwork/scripts/lab/cluster"
+)
+
+func TestRefusedBeforeAnythingStarts(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--what"}, "unknown flag --what"},
+		{[]string{"--part", "slow,fats"}, "--part=fats: sequential, idle, constant, slow, fast, "},
+		{[]string{"--budget=-1"}, "--budget=-1: minutes above 0"},
+		{[]string{"--largest", "3"}, "--largest=3: rows from 2000"},
+		{[]string{"--draw", "--measure"}, "exclude each other"},
+		{[]string{"--draw", "--data", t.TempDir()}, "holds no measurements"},
+		{[]string{"--programs", t.TempDir(), "--data", t.TempDir()}, "there is no program sor (make build makes it)"},
+	} {
+		var stdout, stderr bytes.Buffer
+		assert.Equal(t, 2, command(t.Context(), c.args, &stdout, &stderr), "%v", c.args)
+		assert.Contains(t, stderr.String(), c.says)
+		assert.Equal(t, 1, strings.Count(stderr.String(), "\n"), stderr.String())
+		assert.Empty(t, stdout.String())
+	}
+}
+
+func TestListHasEveryPart(t *testing.T) {
+	var stdout, stderr bytes.Buffer
+	require.Zero(t, command(t.Context(), []string{"--list", "--data", t.TempDir()}, &stdout, &stderr), stderr.String())
+	for _, p := range parts(10000) {
+		assert.Contains(t, stdout.String(), p.name+" ")
+	}
+}
+
+// The whole plan keeps within an hour, what was promised comes first, has its five rounds, and all of it but the block sizes within 35 minutes.
+func TestPlan(t *testing.T) {
+	all := parts(10000)
+	s := fit(all, defaultBudget)
+	assert.LessOrEqual(t, minutes(all, s), float64(defaultBudget))
+	assert.Less(t, defaultBudget, 60)
+	assert.Equal(t, scale{1, 1}, s.promised)
+	last := slices.IndexFunc(all, func(p part) bool { return !p.promised })
+	require.Equal(t, "block", all[last-1].name)
+	assert.Less(t, minutes(all[:last-1], s), 35.0)
+	for i, p := range all {
+		assert.Equal(t, i < last, p.promised, p.name)
+	}
+	for _, budget := range []float64{1, 5, 20, 40} {
+		assert.LessOrEqual(t, minutes(all, fit(all, budget)), minutes(all, fit(all, 2*budget)))
+	}
+}
+
+// Names tell cells and variants apart, or a run would be taken for another one.
+func TestNamesOfCellsAreUnique(t *testing.T) {
+	seen := map[key]bool{}
+	for _, p := range parts(10000) {
+		require.NotEmpty(t, p.cells, p.name)
+		for _, c := range p.cells {
+			require.NotEmpty(t, c.variants)
+			for _, v := range c.variants {
+				k := key{c.part, c.name, v.name, 0}
+				assert.False(t, seen[k], "%v", k)
+				seen[k] = true
+				for _, l := range v.loads {
+					assert.Less(t, l.Workstation, len(c.place.cpu), "%v", k)
+				}
+			}
+			config := c.place.config()
+			assert.NoError(t, config.Validate(2), "%s %s", c.part, c.name)
+			assert.Equal(t, c.work, workOf(c.work.String()))
+		}
+	}
+}
+
+func TestCommandIsAsLongAsAsked(t *testing.T) {
+	command, _, _, count := sor(1000).command("/bin", 2, 0.01)
+	assert.Equal(t, 200, count)
+	assert.Equal(t, "/bin/sor --n 1000 --m 1000 --iterations 200", strings.Join(command, " "))
+	command, n, _, count := mm.command("/bin", 8, 1)
+	assert.Equal(t, 2*unitSize, n, "eight times the work is twice the size")
+	assert.Equal(t, 1, count)
+	assert.Equal(t, "/bin/mm --n 3000", strings.Join(command, " "))
+	assert.InDelta(t, 8, mm.amount(n, count), 1e-9)
+	command, _, _, _ = mm500.command("/bin", 1, 0.01)
+	assert.Equal(t, "/bin/mm --n 500 --repeat 100", strings.Join(command, " "))
+}
+
+func TestBlockSizesArePowersOfTheRootOfTwo(t *testing.T) {
+	assert.Equal(t, []int{1, 2, 3, 4, 6, 8, 11, 16, 23, 30}, blockSizes(32))
+	rapid.Check(t, func(t *rapid.T) {
+		m := rapid.IntRange(4, 30000).Draw(t, "m")
+		sizes := blockSizes(m)
+		assert.Equal(t, m-2, sizes[len(sizes)-1])
+		assert.True(t, slices.IsSorted(sizes))
+		assert.Equal(t, sizes, slices.Compact(slices.Clone(sizes)))
+	})
+}
+
+func someRun(part, cell, variant string, round int, seconds float64) run {
+	return run{Part: part, Cell: cell, Variant: variant, Round: round, Work: "sor-4000", N: 4000, M: 4000, Iterations: 100, Ranks: 4,
+		CPU: "0.4:0.4:0.4:0.4", PeriodMS: 10, Net: "memory", Time: seconds, Began: 0.7, Compete: "0:0.5:0:0"}
+}
+
+// What is written is read again; a line that was cut off in the midst is not, and neither is a trace without its run.
+func TestStoreSurvivesBeingKilled(t *testing.T) {
+	dir := t.TempDir()
+	s, err := load(dir)
+	require.NoError(t, err)
+	require.NoError(t, s.set("budget", "5"))
+	require.NoError(t, s.addSize(size{"mm", 1.25}))
+	first := someRun("slow", "mm", "on", 0, 1.5)
+	first.Loads = "ws=1 from=0s to=end on=3s off=3s;ws=2 from=3s to=end"
+	require.NoError(t, s.addRun(first))
+	require.NoError(t, s.addRun(someRun("slow", "mm", "on", 1, 1.25)))
+	require.NoError(t, s.addSamples([]sample{{Part: "slow", Cell: "mm", Variant: "on", At: 0.5}, {Part: "slow", Cell: "mm", Variant: "off"}}))
+	require.NoError(t, s.addPoints([]point{{Part: "block", Cell: "x", Block: 7, Sweep: 0.25}}))
+
+	f, err := os.OpenFile(s.file("runs"), os.O_APPEND|os.O_WRONLY, 0)
+	require.NoError(t, err)
+	_, err = io.WriteString(f, "slow,mm,on,2,mm,10")
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+
+	again, err := load(dir)
+	require.NoError(t, err)
+	assert.Equal(t, "5", again.setting("budget"))
+	assert.Equal(t, 1.25, again.sizes["mm"].CPU)
+	assert.Equal(t, s.runs, again.runs)
+	assert.Equal(t, s.order, again.order)
+	assert.Len(t, again.samples, 1, "the other's run is not there")
+	assert.Empty(t, again.points)
+	assert.Len(t, again.runs[first.key()].loads(), 2)
+	require.NoError(t, again.addRun(someRun("slow", "mm", "on", 2, 1)))
+
+	require.NoError(t, again.addRun(someRun("fast", "mm", "on", 0, 1)))
+	require.NoError(t, again.forget([]string{"slow"}, false))
+	last, err := load(dir)
+	require.NoError(t, err)
+	assert.Equal(t, []key{{"fast", "mm", "on", 0}}, last.order)
+	assert.Empty(t, last.samples)
+	require.NoError(t, last.forget(nil, true))
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Empty(t, files)
+}
+
+// The share removed is that of scripts/lab: a constant load on one of four leaves 3.5 of them.
+func TestRemovedIsTheLabs(t *testing.T) {
+	s := &store{runs: map[key]run{}}
+	for round, t := range []float64{12.6, 12.4, 12.9} {
+		r := someRun("constant", "x", "on", round, t)
+		r.Loads = "ws=1 from=0s to=end"
+		s.note(r)
+	}
+	s.note(someRun("constant", "x", "off", 0, 23.7))
+	assert.False(t, s.removed("constant", "x", "on", "off", "dedicated").ok(), "the dedicated time is not known")
+	s.note(someRun("constant", "x", "dedicated", 0, 10.2))
+	removed := s.removed("constant", "x", "on", "off", "dedicated")
+	ideal := 10.2 * 4 / 3.5
+	assert.InDelta(t, (23.7-12.6)/(23.7-ideal), removed.median, 1e-9)
+	assert.InDelta(t, (23.7-12.9)/(23.7-ideal), removed.low, 1e-9)
+	assert.InDelta(t, (23.7-12.4)/(23.7-ideal), removed.high, 1e-9)
+	ratio := s.ratio("constant", "x", "on", "off")
+	assert.InDelta(t, 12.6/23.7, ratio.median, 1e-9)
+}
+
+// Equation (2) against one CPU: four workstations of 0.4 that take 2.5 s for 4 s of work waste nothing.
+func TestEfficiencyIsEquation2(t *testing.T) {
+	s := &store{runs: map[key]run{}}
+	alone := someRun("sequential", "sor-4000", "dedicated", 0, 8)
+	alone.CPU, alone.Ranks, alone.Iterations = "1", 1, 200
+	s.note(alone)
+	r := someRun("slow", "sor-4000", "on", 0, 2.5)
+	r.Compete = "0:0:0:0"
+	assert.InDelta(t, 1, s.efficiency(r), 1e-9)
+	r.Time, r.Compete = 3, "0:2:0:0"
+	assert.InDelta(t, 4/(0.4*(12-2)), s.efficiency(r), 1e-9)
+	r.Work = "sor-8000"
+	assert.True(t, math.IsNaN(s.efficiency(r)), "its sequential time is not known")
+}
+
+// The figures of spec/equations.md: P = 4, s = 1/2, delay 2 s, move 1 s.
+func TestModelOfFig31(t *testing.T) {
+	m := swing{ranks: 4, share: 0.5, half: 30, delay: 2, move: 1, parallel: 1}
+	assert.InDelta(t, 0.800, m.unbalanced(), 0.0005)
+	assert.InDelta(t, 0.949, m.efficiency(), 0.0005)
+	m.half = 10
+	assert.InDelta(t, 0.847, m.efficiency(), 0.0005)
+	m.half, m.move, m.delay = 19, 3, 3
+	assert.InDelta(t, m.unbalanced(), m.efficiency(), 0.005, "the paper's break-even")
+}
+
+func TestBusyTimesAreOnTheClockOfTheLoop(t *testing.T) {
+	r := run{Began: 1, Loads: "ws=1 from=0s to=end on=3s off=3s"}
+	assert.Equal(t, [][2]float64{{-1, 2}, {5, 8}}, r.busy(7))
+	r.Loads = "ws=1 from=0s to=end"
+	assert.Equal(t, [][2]float64{{-1, 7}}, r.busy(7))
+	assert.Equal(t, []cluster.Load{{Workstation: 1}}, r.loads())
+}
+
+func TestFillReplacesOnlyTables(t *testing.T) {
+	table := func(name string) (string, bool) { return "new " + name + "\n", name == "a" }
+	text := "# title\n<!-- begin a -->\nold\n<!-- end a -->\nrest"
+	once, err := fill(text, table)
+	require.NoError(t, err)
+	assert.Equal(t, "# title\n<!-- begin a -->\nnew a\n<!-- end a -->\nrest", once)
+	twice, err := fill(once, table)
+	require.NoError(t, err)
+	assert.Equal(t, once, twice)
+	for _, bad := range []string{
+		"<!-- begin b -->\n<!-- end b -->", "<!-- begin a -->", "<!-- end a -->", "<!-- begin a -->\n<!-- begin a -->\n<!-- end a -->",
+	} {
+		_, err := fill(bad, table)
+		assert.Error(t, err, bad)
+	}
+}
+
+// The document names every table and every figure, and no other.
+func TestDocumentShowsEverything(t *testing.T) {
+	text, err := os.ReadFile("../../docs/evaluation.md")
+	require.NoError(t, err)
+	for name := range tables {
+		assert.Contains(t, string(text), "<!-- begin "+name+" -->")
+	}
+	for _, f := range figures() {
+		assert.Contains(t, string(text), "(figures/"+f.file+".png)")
+	}
+	assert.Equal(t, len(figures()), strings.Count(string(text), "(figures/"))
+	_, err = fill(string(text), func(name string) (string, bool) { _, ok := tables[name]; return "", ok })
+	assert.NoError(t, err)
+}
+
+// Every claim of the paper has a line, whatever has been measured, and nothing that was not is called shown.
+func TestClaimsWithoutMeasurements(t *testing.T) {
+	empty := &store{runs: map[key]run{}}
+	for i, c := range claims {
+		assert.Equal(t, fmt.Sprintf("4.%d", i+1), c.id)
+		_, v := c.judge(empty)
+		if !strings.Contains(tableClaims(empty), "| "+c.id+" |") || v != open && v != shown {
+			t.Errorf("claim %s: %s", c.id, v)
+		}
+		measured, _ := c.judge(empty)
+		if v == shown {
+			assert.Contains(t, measured, "a test: ", c.id)
+		}
+	}
+	for _, table := range tables {
+		assert.NotPanics(t, func() { table(empty) })
+	}
+	for _, f := range figures() {
+		_, ok := f.make(empty)
+		assert.Equal(t, f.file == "fig11-13", ok, f.file)
+	}
+}
+
+// A results folder gives its figures, as PNG and SVG, and fills its document.
+func TestDrawsWhatIsThere(t *testing.T) {
+	dir := t.TempDir()
+	s := &store{folder: dir, runs: map[key]run{}}
+	for _, w := range mains {
+		for round, x := range []float64{0, 0.1, 0.2} {
+			s.note(someRun("slow", w.String(), "off", round, 12+x))
+			on := someRun("slow", w.String(), "on", round, 10.8+x)
+			on.Loads = "ws=1 from=0s to=end on=3s off=3s"
+			s.note(on)
+			s.note(someRun("slow", w.String(), "dedicated", round, 9.5+x))
+		}
+		for k := range 40 {
+			for rank := range 4 {
+				s.samples = append(s.samples, sample{Part: "slow", Cell: w.String(), Variant: "on", Interaction: k, Rank: rank, At: float64(k) / 4,
+					Raw: 1 + float64(rank)/10, Filtered: 1, Share: 0.25, Elapsed: 0.25, Compute: 0.2, Wait: 0.05})
+			}
+		}
+	}
+	file := filepath.Join(dir, "evaluation.md")
+	require.NoError(t, os.WriteFile(file, []byte("<!-- begin promises -->\n<!-- end promises -->\n"), 0o644))
+	require.NoError(t, draw(s, dir, io.Discard))
+	for _, name := range []string{"removed", "shares", "gantt", "fig11-13"} {
+		png, err := os.ReadFile(filepath.Join(dir, name+".png"))
+		require.NoError(t, err)
+		assert.True(t, bytes.HasPrefix(png, []byte("\x89PNG")), name)
+		svg, err := os.ReadFile(filepath.Join(dir, name+".svg"))
+		require.NoError(t, err)
+		assert.Contains(t, string(svg), "</svg>", name)
+	}
+	assert.NoFileExists(t, filepath.Join(dir, "fig20.png"), "it has not been measured")
+	var out bytes.Buffer
+	require.NoError(t, document(s, file, &out))
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "| 60 periods a cycle: penalty removed | mm | at least 0.90 |")
+}
+
+// A session that is interrupted ends at once, with nothing measured.
+func TestInterruptedBeforeItBegan(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := &session{store: &store{folder: t.TempDir(), sizes: map[string]size{"mm": {"mm", 1}}, runs: map[key]run{}}, out: io.Discard}
+	began := time.Now()
+	c := cell{part: "x", name: "y", place: four, work: mm, seconds: 1, rounds: 3, variants: []variant{off, on}}
+	s.scale = scale{1, 1}
+	err := s.measure(ctx, c)
+	if err == nil {
+		t.Fatal("it measured without being allowed to")
+	}
+	assert.Less(t, time.Since(began), 5*time.Second)
+}
+
+// Another checksum than that of the same program and size is a failure of the run.
+func TestSameResult(t *testing.T) {
+	s := &session{store: &store{runs: map[key]run{}}}
+	a := someRun("idle", "x", "on", 0, 1)
+	a.Checksum = "aa"
+	s.store.note(a)
+	b := a
+	b.Part, b.Ranks = "slow", 8
+	assert.NoError(t, s.sameResult(b))
+	b.Checksum = "bb"
+	assert.ErrorContains(t, s.sameResult(b), "checksum bb")
+	b.Iterations++
+	assert.NoError(t, s.sameResult(b))
+}

@@ -1,0 +1,323 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"shiftwork/scripts/lab/cluster"
+)
+
+type options struct {
+	Part    []string `sep:"," placeholder:"NAME" help:"Only this part; again, or names with commas, for more (default: all)."`
+	List    bool     `help:"List the parts with the minutes that each takes, and run nothing."`
+	Fresh   bool     `help:"Forget what has been measured of the parts, and start anew (default: go on where it stopped)."`
+	Budget  float64  `placeholder:"MINUTES" help:"About how long everything may take; less means fewer rounds, then shorter runs (default: ${budget}, or that of the data)."`
+	Largest int      `default:"10000" placeholder:"ROWS" help:"Largest grid, of those that are sized for a sweep of ten quota periods; 8 bytes a point (default ${default})."`
+	Draw    bool     `help:"Only draw figures and fill in the document from what has been measured."`
+	Measure bool     `help:"Only measure."`
+
+	Programs string `default:"." placeholder:"DIR" help:"Folder of sor, mm and load (default ${default})."`
+	Data     string `default:"data/evaluation" placeholder:"DIR" help:"Folder of the CSV files (default ${default})."`
+	Figures  string `default:"docs/figures" placeholder:"DIR" help:"Folder of the figures (default ${default})."`
+	Document string `default:"docs/evaluation.md" placeholder:"FILE" help:"Document whose tables are filled in (default ${default})."`
+}
+
+const defaultBudget = 58 // minutes
+
+// errRefused is an error of the user's: one line, exit code 2.
+var errRefused = errors.New("refused")
+
+type refusal struct{ text string }
+
+func (r refusal) Error() string        { return r.text }
+func (r refusal) Is(target error) bool { return target == errRefused }
+
+func refuse(format string, args ...any) error { return refusal{fmt.Sprintf(format, args...)} }
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	code := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// command is the program; it returns the exit code.
+func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o, help, err := parse(args)
+	if help != "" {
+		_, _ = io.WriteString(stdout, help)
+		return 0
+	}
+	if err == nil {
+		err = o.run(ctx, stdout)
+	}
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, context.Canceled):
+		_, _ = fmt.Fprintln(stderr, "experiments: interrupted; start again to go on")
+		return 1
+	}
+	_, _ = fmt.Fprintln(stderr, "experiments:", strings.ReplaceAll(err.Error(), "\n", "; "))
+	if errors.Is(err, errRefused) || errors.Is(err, cluster.ErrRefused) {
+		return 2
+	}
+	return 1
+}
+
+func parse(args []string) (o options, help string, err error) {
+	var text bytes.Buffer
+	type exit struct{}
+	defer func() {
+		if p := recover(); p != nil { // kong calls Exit in the midst of parsing
+			if _, ok := p.(exit); !ok {
+				panic(p)
+			}
+			help = text.String()
+		}
+	}()
+	k := kong.Must(&o, kong.Name("experiments"), kong.Description("Measure, draw and tabulate what the evaluation shows."),
+		kong.Vars{"budget": strconv.Itoa(defaultBudget)}, kong.Writers(&text, &text), kong.Exit(func(int) { panic(exit{}) }),
+		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}))
+	if _, err := k.Parse(args); err != nil {
+		return o, "", refusal{err.Error()}
+	}
+	switch {
+	case o.Budget < 0 || math.IsNaN(o.Budget) || o.Budget > 1e5:
+		err = refuse("--budget=%g: minutes above 0 are accepted", o.Budget)
+	case o.Largest < 2000 || o.Largest > 100_000:
+		err = refuse("--largest=%d: rows from 2000 to 100000 are accepted", o.Largest)
+	case o.Draw && o.Measure:
+		err = refuse("--draw and --measure exclude each other")
+	}
+	names := []string{}
+	for _, p := range parts(o.Largest) {
+		names = append(names, p.name)
+	}
+	for _, name := range o.Part {
+		if err == nil && !slices.Contains(names, name) {
+			err = refuse("--part=%s: %s are accepted", name, strings.Join(names, ", "))
+		}
+	}
+	return o, "", err
+}
+
+func (o options) wants(p part) bool { return len(o.Part) == 0 || slices.Contains(o.Part, p.name) }
+
+func (o options) run(ctx context.Context, stdout io.Writer) error {
+	st, err := load(o.Data)
+	if err != nil {
+		return err
+	}
+	if !o.Draw {
+		if err := o.measure(ctx, st, stdout); err != nil || o.List || o.Measure {
+			return err
+		}
+	}
+	if len(st.order) == 0 {
+		return refuse("%s holds no measurements: run this without --draw first", o.Data)
+	}
+	if err := draw(st, o.Figures, stdout); err != nil {
+		return err
+	}
+	return document(st, o.Document, stdout)
+}
+
+// measure runs what is wanted and not there.
+func (o options) measure(ctx context.Context, st *store, stdout io.Writer) (err error) {
+	large := o.Largest
+	if text := st.setting("large"); text != "" && !(o.Fresh && len(o.Part) == 0) {
+		large, _ = strconv.Atoi(text)
+	}
+	if o.List {
+		o.list(st, large, stdout)
+		return nil
+	}
+	if err := o.programs(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(o.Data, 0o755); err != nil {
+		return err
+	}
+	if o.Fresh {
+		if err := st.forget(o.Part, len(o.Part) == 0); err != nil {
+			return err
+		}
+	}
+	if err := o.settings(st); err != nil {
+		return err
+	}
+	temp, err := os.MkdirTemp("", "experiments-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
+	s := &session{store: st, programs: o.Programs, temp: temp, out: stdout}
+	defer func() { err = errors.Join(err, s.close()) }()
+
+	if large, err = o.large(ctx, s); err != nil {
+		return err
+	}
+	all := parts(large)
+	short := fit(all, budgetOf(st))
+	for _, p := range all {
+		if o.wants(p) {
+			s.planned += p.planned(short.of(p))
+		}
+	}
+	for _, p := range all {
+		if !o.wants(p) {
+			continue
+		}
+		s.scale = short.of(p)
+		s.say("== %s: %s", p.name, p.about)
+		before := s.done
+		if p.explore != nil {
+			err = p.explore(ctx, s, p)
+		} else {
+			for _, c := range p.cells {
+				if err = s.measure(ctx, s.grainOf(ctx, c)); err != nil {
+					break
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+		s.done = before + p.planned(s.scale)
+	}
+	if len(s.failures) > 0 {
+		return fmt.Errorf("%d runs failed: %s", len(s.failures), strings.Join(s.failures, "; "))
+	}
+	return nil
+}
+
+// list prints the plan.
+func (o options) list(st *store, large int, w io.Writer) {
+	all := parts(large)
+	budget := cmp.Or(o.Budget, budgetOf(st))
+	s := fit(all, budget)
+	sum := 0.0
+	for _, p := range all {
+		if !o.wants(p) {
+			continue
+		}
+		minutes := p.planned(s.of(p)) / 60
+		sum += minutes
+		_, _ = fmt.Fprintf(w, "%-12s %5.1f min, until %3.0f  %s\n", p.name, minutes, sum, p.about)
+	}
+	_, _ = fmt.Fprintf(w, "%-12s %5.1f min; what is promised: rounds x %.1f, lengths x %.1f; the rest: rounds x %.1f, lengths x %.1f\n",
+		"all", sum, s.promised.part, s.promised.length, s.rest.part, s.rest.length)
+}
+
+// programs refuses a folder without them.
+func (o *options) programs() error {
+	dir, err := filepath.Abs(o.Programs)
+	if err != nil {
+		return err
+	}
+	o.Programs = dir
+	for _, name := range []string{"sor", "mm", "load"} {
+		if _, err := exec.LookPath(filepath.Join(dir, name)); err != nil {
+			return refuse("--programs=%s: there is no program %s (make build makes it)", o.Programs, name)
+		}
+	}
+	return nil
+}
+
+// settings notes what the data set is made with, or refuses to mix it with another one.
+func (o options) settings(st *store) error {
+	budget := strconv.FormatFloat(cmp.Or(o.Budget, budgetOf(st)), 'g', -1, 64)
+	if was := st.setting("budget"); was != "" {
+		if was != budget {
+			return refuse("--budget=%s: %s was measured with %s: give the same, or --fresh", budget, o.Data, was)
+		}
+		return nil
+	}
+	for _, one := range append([]setting{{"budget", budget}, {"begun", time.Now().UTC().Format("2006-01-02")}}, machine()...) {
+		if err := st.set(one.Name, one.Value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// budgetOf is the budget of a data set, in minutes.
+func budgetOf(st *store) float64 {
+	if x, err := strconv.ParseFloat(st.setting("budget"), 64); err == nil {
+		return x
+	}
+	return defaultBudget
+}
+
+// fit is the first shortening with which all parts fit the budget, in minutes, or the last one.
+func fit(all []part, budget float64) shortening {
+	for _, s := range shortenings {
+		if minutes(all, s) <= budget {
+			return s
+		}
+	}
+	return shortenings[len(shortenings)-1]
+}
+
+// minutes is how long parts take.
+func minutes(all []part, s shortening) float64 {
+	sum := 0.0
+	for _, p := range all {
+		sum += p.planned(s.of(p)) / 60
+	}
+	return sum
+}
+
+// large is the size of the grid of which a sweep of four small workstations takes ten quota periods, or --largest.
+func (o options) large(ctx context.Context, s *session) (int, error) {
+	if text := s.store.setting("large"); text != "" {
+		return strconv.Atoi(text)
+	}
+	z, err := s.size(ctx, cell{work: sor4000})
+	if err != nil {
+		return 0, err
+	}
+	point := z.CPU / 16e6
+	p := small(4)
+	n := 500 * int(math.Round(math.Sqrt(10*p.period.Seconds()*p.total()/point)/500))
+	n = min(max(n, 2000), o.Largest)
+	return n, s.store.set("large", strconv.Itoa(n))
+}
+
+// grainOf fills in the block size of the fixed grain, which needs the time of an iteration: equation (3).
+func (s *session) grainOf(ctx context.Context, c cell) cell {
+	c.variants = slices.Clone(c.variants)
+	for i, v := range c.variants {
+		at := slices.Index(v.flags, "FIXED")
+		if at < 0 {
+			continue
+		}
+		z, err := s.size(ctx, c)
+		if err != nil {
+			continue // the runs will say so
+		}
+		column := z.CPU / c.place.total() / float64(c.work.m) // s of a rank for its part of a column
+		block := min(c.work.m-2, max(1, int(math.Round(fixedGrain*c.place.period.Seconds()/column))))
+		v.flags = slices.Clone(v.flags)
+		v.flags[at] = strconv.Itoa(block)
+		c.variants[i] = v
+	}
+	return c
+}

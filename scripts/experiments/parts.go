@@ -1,0 +1,348 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"shiftwork/scripts/lab/cluster"
+)
+
+// part is a group of cells that answers one question.
+type part struct {
+	name  string
+	about string
+	// promised parts hold what the project has promised to show: they are shortened last.
+	promised bool
+	cells    []cell
+	// explore, where there is one, runs instead of the cells, because what to run next depends on what came out; the cells
+	// are then its starting points, and seconds what it takes at full scale.
+	explore func(ctx context.Context, s *session, p part) error
+	seconds float64
+}
+
+func (p part) planned(s scale) float64 {
+	if p.explore != nil {
+		return p.seconds * s.part
+	}
+	sum := 0.0
+	for _, c := range p.cells {
+		sum += c.planned(s)
+	}
+	return sum
+}
+
+// parts are all parts, the most important first: what the project has promised to show, then the paper's figures, then what
+// goes beyond. large is the size of the grid whose sweep takes about ten quota periods.
+func parts(large int) []part {
+	all := []part{
+		{name: "sequential", promised: true, about: "t_sequential of equation (2): each program alone on one CPU", cells: sequential(large)},
+		{name: "idle", promised: true, about: "what balancing costs where nothing competes (claim 4.18)", cells: idle()},
+		{name: "constant", promised: true, about: "a constant load on one of four, also on the master's (4.18; Fig. 23)", cells: constantLoad()},
+		{name: "slow", promised: true, about: "an oscillating load, 60 periods a cycle (4.15, 4.19; Fig. 31)", cells: oscillating("slow", slowCycle, 7)},
+		{name: "fast", promised: true, about: "an oscillating load, 20 periods a cycle (4.19)", cells: oscillating("fast", fastCycle, 4)},
+		{name: "harmless", promised: true, about: "where balancing can gain little: dear moves, and the paper's own sizes (4.17, 4.19)", cells: harmless()},
+		{name: "eight", promised: true, about: "the master's share of a CPU, eight workstations (4.12)", cells: eight()},
+		{name: "coarse", promised: true, about: "a quota period of 100 ms, the paper's quantum (4.14)", cells: coarse()},
+		{name: "network", promised: true, about: "100 Mbit/s between four namespaces, constant load", cells: network()},
+		{name: "block", promised: true, about: "automatic block size against all block sizes, three networks (4.2; Fig. 8)", cells: blocks(), explore: exploreBlocks, seconds: 480},
+		{name: "speedup", about: "1 to 8 workstations (4.19, 4.20; Figs 25-30, 32-34)", cells: speedup(large)},
+		{name: "grain", about: "automatic grain against a fixed one of 1.5 quanta (4.3; Fig. 9)", cells: grain()},
+		{name: "rate", about: "measured rate against the measuring period (4.10; Fig. 18)", cells: rate()},
+		{name: "period", about: "the balancing period (4.11; Fig. 19)", cells: frequency()},
+		{name: "master", about: "the master's CPU, up to 32 ranks (4.12; Fig. 20)", cells: master()},
+		{name: "mechanisms", about: "filter, threshold, and each mechanism off in turn (4.13, 4.15-4.17, 4.22, 4.23; Figs 22, 24)", cells: mechanisms()},
+		{name: "filters", about: "every --filter", cells: filters()},
+		{name: "regime", about: "gain against sweep time over quota period", cells: regime(large)},
+		{name: "beyond", about: "speeds 1:2:4, two loads out of phase, the load on the master's rank", cells: beyond()},
+	}
+	for i := range all {
+		for j := range all[i].cells {
+			all[i].cells[j].part = all[i].name
+		}
+	}
+	return all
+}
+
+var (
+	sor4000, sor8000 = sor(4000), sor(8000)
+	mm500            = work{"mm", 500, 500}
+	mains            = []work{mm, sor4000, sor8000}
+)
+
+// loaded are the expected times of a constant load on one of P, relative to the dedicated time: without balancing, ideally.
+func loaded(ranks int) (off, on float64) { return 1.9, float64(ranks) / (float64(ranks) - 0.5) * 1.05 }
+
+func sequential(large int) (cells []cell) {
+	works := []work{mm, sor(2000), sor4000, sor8000}
+	if large != 4000 && large != 8000 {
+		works = append(works, sor(large))
+	}
+	for _, w := range works {
+		cells = append(cells, cell{name: w.String(), place: alone, work: w, seconds: 1.5, rounds: 3, variants: []variant{dedicated}})
+	}
+	return cells
+}
+
+func idle() (cells []cell) {
+	for _, w := range []work{mm, mm500, sor(1000), sor(2000), sor4000, sor8000} {
+		cells = append(cells, cell{name: w.String(), place: four, work: w, seconds: 2.5, rounds: 5, variants: []variant{off, on}})
+	}
+	return cells
+}
+
+// compared is a cell with the three ways beside loads.
+func compared(name string, p place, w work, seconds float64, rounds int, loads []cluster.Load, offStretch, onStretch float64) cell {
+	return cell{name: name, place: p, work: w, seconds: seconds, rounds: rounds, variants: []variant{
+		off.beside(loads, offStretch), on.beside(loads, onStretch).traced(), dedicated.times(min(rounds, 3)),
+	}}
+}
+
+func constantLoad() (cells []cell) {
+	slower, balanced := loaded(4)
+	for _, ws := range []int{1, 0} {
+		for _, w := range mains {
+			cells = append(cells, compared(fmt.Sprintf("%s-ws%d", w, ws), four, w, 2.5, 5, constant(ws), slower, balanced))
+		}
+	}
+	return cells
+}
+
+func oscillating(part string, periods int, seconds float64) (cells []cell) {
+	for _, w := range mains {
+		cells = append(cells, compared(w.String(), four, w, seconds, 5, swinging(1, periods, four.tau()), 1.25, 1.1))
+	}
+	return cells
+}
+
+func harmless() (cells []cell) {
+	fast := swinging(1, fastCycle, four.tau())
+	p := four.over(dear(8000, four))
+	cells = append(cells, cell{name: "dear-" + sor8000.String(), place: p, work: sor8000, seconds: 4, rounds: 5, variants: []variant{
+		off.beside(fast, 1.3), on.beside(fast, 1.3).traced(), dedicated.times(1),
+	}})
+	for _, w := range []work{mm500, sor(500), sor(1000), sor(2000)} {
+		cells = append(cells, cell{name: w.String(), place: four, work: w, seconds: 1.2, rounds: 5, variants: []variant{
+			with("off-fast", "--balance", "off").beside(fast, 1.4), with("on-fast", "--balance", "on").beside(fast, 1.4),
+			with("off", "--balance", "off").beside(constant(1), 1.9), with("on", "--balance", "on").beside(constant(1), 1.7),
+			dedicated.times(3),
+		}})
+	}
+	return cells
+}
+
+func eight() (cells []cell) {
+	p := place{cpu: equal(8, 0.2), period: 20 * time.Millisecond}
+	for _, w := range []work{mm, sor4000} {
+		cells = append(cells, cell{name: w.String(), place: p, work: w, seconds: 3, rounds: 3, variants: []variant{
+			on.beside(constant(1), 1.2),
+		}})
+	}
+	return cells
+}
+
+func coarse() (cells []cell) {
+	p := four.every(100 * time.Millisecond)
+	for _, w := range []work{sor4000, sor8000} {
+		cells = append(cells, cell{name: w.String(), place: p, work: w, seconds: 8, rounds: 3, variants: []variant{
+			on.beside(constant(1), 1.2).traced(), off.beside(constant(1), 1.9).times(1), dedicated.times(1),
+		}})
+	}
+	return cells
+}
+
+func network() (cells []cell) {
+	slower, balanced := loaded(4)
+	for _, w := range []work{mm, sor4000} {
+		p := four.over(100e6)
+		verify := with("verify", "--balance", "on", "--verify").beside(constant(1), balanced).times(1)
+		c := compared(w.String(), p, w, 2.5, 5, constant(1), slower, balanced)
+		c.variants = append(c.variants, verify)
+		cells = append(cells, c)
+	}
+	return cells
+}
+
+// widths are the workstations of Figs 25-30. Sequential times come from part sequential.
+var widths = []int{2, 4, 8}
+
+// kinds are the programs of Figs 25-30.
+func kinds(large int) []struct {
+	name string
+	work work
+	dear bool
+} {
+	return []struct {
+		name string
+		work work
+		dear bool
+	}{{"mm", mm, false}, {"sor", sor(large), false}, {"dear", sor(large), true}}
+}
+
+func speedup(large int) (cells []cell) {
+	const shortest = 1.7 // s on eight workstations
+	for _, k := range kinds(large) {
+		for _, ranks := range widths {
+			p := small(ranks)
+			slow, fast := swinging(1, slowCycle, p.tau()), swinging(1, fastCycle, p.tau())
+			if k.dear {
+				p = p.over(dear(k.work.n, p))
+			}
+			rounds := 2
+			if ranks < 4 {
+				rounds = 1
+			}
+			cells = append(cells, cell{
+				name: fmt.Sprintf("%s-p%d", k.name, ranks), place: p, work: k.work, seconds: shortest * 8 / float64(ranks), rounds: rounds,
+				variants: []variant{
+					with("off-slow", "--balance", "off").beside(slow, 1.3), with("on-slow", "--balance", "on").beside(slow, 1.15),
+					with("off-fast", "--balance", "off").beside(fast, 1.3), with("on-fast", "--balance", "on").beside(fast, 1.2),
+					dedicated,
+				},
+			})
+		}
+	}
+	return cells
+}
+
+// fixedGrain is Fig. 9's: 1.5 quanta.
+const fixedGrain = 1.5
+
+func grain() (cells []cell) {
+	for _, w := range []work{sor(2000), sor4000} {
+		for _, ranks := range []int{1, 2, 4, 8} {
+			// The paper's ten sweeps, so that filling and draining count; --block of the fixed grain is known when the size is.
+			cells = append(cells, cell{
+				name: fmt.Sprintf("%s-p%d", w, ranks), place: small(ranks), work: w, seconds: 0.8, rounds: 2,
+				variants: []variant{with("auto", "--balance", "off"), with("fixed", "--balance", "off", "--block", "FIXED")},
+			})
+		}
+	}
+	return cells
+}
+
+// quanta are the measuring periods of Fig. 18, in quota periods.
+var quanta = []int{1, 2, 5, 10, 20}
+
+func rate() []cell {
+	c := cell{name: sor4000.String(), place: four, work: sor4000, seconds: 1.5, rounds: 1}
+	for _, q := range quanta {
+		// Nothing moves, so that rates and not shares are seen.
+		c.variants = append(c.variants, with(strconv.Itoa(q), "--period", (time.Duration(q)*four.period).String(), "--filter", "raw",
+			"--threshold", "0.99", "--interaction", "synchronous").beside(constant(1), 1.9).traced())
+	}
+	return []cell{c}
+}
+
+// bare is the paper's footnote 4: every mechanism off.
+var bare = []string{"--interaction", "synchronous", "--threshold", "0", "--filter", "raw", "--cost-benefit", "off"}
+
+func flags(groups ...[]string) []string { return slices.Concat(groups...) }
+
+func frequency() []cell {
+	c := cell{name: sor4000.String(), place: four, work: sor4000, seconds: 6, rounds: 2}
+	load := swinging(1, slowCycle, four.tau())
+	for _, q := range []int{2, 5, 10, 20, 40} {
+		c.variants = append(c.variants, with(strconv.Itoa(q),
+			flags(bare, []string{"--period", (time.Duration(q) * four.period).String()})...).beside(load, 1.2))
+	}
+	c.variants = append(c.variants, with("full").beside(load, 1.1), off.beside(load, 1.3))
+	return []cell{c}
+}
+
+func master() (cells []cell) {
+	// The paper's footnote 5; half of its period, as its quantum is.
+	settings := []string{"--period", "50ms", "--filter", "fixed:0.8", "--threshold", "0.1"}
+	for _, ranks := range []int{2, 4, 8, 16, 32} {
+		p := cores(ranks)
+		p.pin = false
+		cells = append(cells, cell{name: fmt.Sprintf("p%d", ranks), place: p, work: mm500, seconds: 1.5, rounds: 1, variants: []variant{
+			with("dedicated", settings...), with("constant", settings...).beside(constant(0), 1.5),
+			with("oscillating", settings...).beside(swinging(0, slowCycle, four.tau()), 1.3),
+		}})
+	}
+	return cells
+}
+
+func mechanisms() (cells []cell) {
+	load := swinging(1, slowCycle, four.tau())
+	for _, w := range []work{sor4000, mm} {
+		c := cell{name: w.String(), place: four, work: w, seconds: 6, rounds: 2, variants: []variant{
+			with("full").beside(load, 1.1),
+			with("paper", "--filter", "state", "--threshold", "0.1").beside(load, 1.1),
+			with("no filter", "--filter", "raw").beside(load, 1.2),
+			with("no threshold", "--threshold", "0").beside(load, 1.2),
+			with("no cost-benefit", "--cost-benefit", "off").beside(load, 1.2),
+			with("synchronous", "--interaction", "synchronous").beside(load, 1.2),
+			with("none", bare...).beside(load, 1.2),
+			off.beside(load, 1.3),
+			dedicated.times(1),
+		}}
+		cells = append(cells, c)
+	}
+	// Footnotes 6 and 7, for the curves of Figs 22 and 24.
+	tenQuanta := []string{"--period", four.tau().String()}
+	cells = append(cells, cell{name: "traces", place: four, work: sor4000, seconds: 8, rounds: 1, variants: []variant{
+		with("22a", flags(tenQuanta, []string{"--interaction", "synchronous", "--threshold", "0", "--cost-benefit", "off", "--filter", "state"})...).beside(load, 1.2).traced(),
+		with("22b", flags(tenQuanta, []string{"--interaction", "synchronous", "--threshold", "0", "--cost-benefit", "off", "--filter", "raw"})...).beside(load, 1.2).traced(),
+		with("24a", flags(tenQuanta, []string{"--filter", "state", "--threshold", "0"})...).beside(load, 1.2).traced(),
+		with("24b", flags(tenQuanta, []string{"--filter", "state", "--threshold", "0.1"})...).beside(load, 1.2).traced(),
+		with("ours").beside(load, 1.2).traced(),
+	}})
+	return cells
+}
+
+// filterNames are the values of --filter, "state" with the paper's table.
+var filterNames = []string{"auto", "levels", "state", "fixed:0.8", "median:5", "step", "raw"}
+
+func filters() []cell {
+	c := cell{name: sor4000.String(), place: four, work: sor4000, seconds: 6, rounds: 1}
+	for _, f := range filterNames {
+		c.variants = append(c.variants, with(f, "--filter", f).beside(swinging(1, slowCycle, four.tau()), 1.2))
+	}
+	return []cell{c}
+}
+
+func regime(large int) (cells []cell) {
+	slower, balanced := loaded(4)
+	fine := func(period time.Duration) place {
+		p := four.every(period)
+		p.slice = period / 5
+		return p
+	}
+	add := func(w work, p place) {
+		name := fmt.Sprintf("%s-%v", w, p.period)
+		cells = append(cells, compared(name, p, w, 2, 3, constant(1), slower, balanced))
+	}
+	add(sor8000, fine(5*time.Millisecond))
+	add(sor8000, fine(2500*time.Microsecond))
+	add(sor(large), fine(2500*time.Microsecond))
+	for i := range cells {
+		cells[i].variants[1].trace = false
+	}
+	return cells
+}
+
+func beyond() (cells []cell) {
+	uneven := place{cpu: []float64{0.2, 0.4, 0.8}, period: 10 * time.Millisecond}
+	for _, w := range []work{mm, sor4000} {
+		cells = append(cells, cell{name: "1:2:4-" + w.String(), place: uneven, work: w, seconds: 3, rounds: 3, variants: []variant{
+			// Equal shares on 1:2:4 are paced by the slowest: 7/3 of the time that the length is made for.
+			with("off", "--balance", "off").beside(nil, 2.4), with("on", "--balance", "on").beside(nil, 1.1),
+		}})
+	}
+	half := time.Duration(slowCycle) * four.tau() / 2
+	opposed := []cluster.Load{{Workstation: 1, On: half, Off: half}, {Workstation: 2, From: half, On: half, Off: half}}
+	quarter := []cluster.Load{{Workstation: 1, On: half, Off: half}, {Workstation: 3, From: half / 2, On: half, Off: half}}
+	for _, x := range []struct {
+		name  string
+		loads []cluster.Load
+	}{{"opposed", opposed}, {"quarter", quarter}, {"master", swinging(0, slowCycle, four.tau())}} {
+		c := compared(x.name+"-"+sor4000.String(), four, sor4000, 7, 2, x.loads, 1.6, 1.2)
+		c.variants[2].rounds = 1
+		cells = append(cells, c)
+	}
+	return cells
+}

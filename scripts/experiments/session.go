@@ -1,0 +1,369 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"shiftwork/hooks"
+	"shiftwork/scripts/lab/cluster"
+)
+
+// scale shortens a part: the share of the rounds that is left, and of each run's length.
+type scale struct{ part, length float64 }
+
+func (s scale) rounds(full int) int { return max(1, int(math.Round(s.part*float64(full)))) }
+
+// shortening is the scale of the parts that the project has promised to show, and of the rest.
+type shortening struct{ promised, rest scale }
+
+func (s shortening) of(p part) scale {
+	if p.promised {
+		return s.promised
+	}
+	return s.rest
+}
+
+// shortenings are tried in this order until the plan fits the budget. Rounds go first, because loads keep their cycles; those
+// that medians of five are promised of go last.
+var shortenings = []shortening{
+	{scale{1, 1}, scale{1, 1}}, {scale{1, 1}, scale{0.6, 1}}, {scale{1, 1}, scale{0.4, 1}}, {scale{1, 1}, scale{0.2, 1}}, {scale{1, 1}, scale{0.2, 0.8}}, {scale{0.6, 1}, scale{0.2, 0.8}},
+	{scale{0.6, 0.7}, scale{0.2, 0.5}}, {scale{0.2, 0.7}, scale{0.2, 0.5}}, {scale{0.2, 0.4}, scale{0.2, 0.4}},
+	{scale{0.2, 0.2}, scale{0.2, 0.2}}, {scale{0.2, 0.1}, scale{0.2, 0.1}},
+}
+
+// session runs cells and keeps what they gave.
+type session struct {
+	store    *store
+	programs string // folder of sor, mm and load
+	temp     string
+	scale    scale
+	out      io.Writer // progress
+
+	cluster *cluster.Cluster
+	at      place
+
+	planned, done float64 // s of the plan, and of it what is done or was there already
+	worked, took  float64 // s of the plan that this process worked through, and how long that took
+	failures      []string
+}
+
+// errRun is a run that failed twice: it is left out, and the others go on.
+var errRun = errors.New("run failed")
+
+// close removes the workstations.
+func (s *session) close() error {
+	if s.cluster == nil {
+		return nil
+	}
+	err := s.cluster.Close()
+	s.cluster = nil
+	return err
+}
+
+// open makes the workstations of a place, unless they are there.
+func (s *session) open(p place) error {
+	if s.cluster != nil && s.at.key() == p.key() {
+		return nil
+	}
+	if err := s.close(); err != nil {
+		return err
+	}
+	c, err := cluster.New(p.config())
+	if err != nil {
+		return err
+	}
+	s.cluster, s.at = c, p
+	return nil
+}
+
+// measure runs all runs of a cell that are not there.
+func (s *session) measure(ctx context.Context, c cell) error {
+	most := 0
+	for _, v := range c.variants {
+		most = max(most, s.scale.rounds(c.roundsOf(v)))
+	}
+	for round := range most {
+		for i := range c.variants {
+			v := c.variants[(round+i)%len(c.variants)]
+			if round >= s.scale.rounds(c.roundsOf(v)) {
+				continue
+			}
+			if _, err := s.run(ctx, c, v, round); err != nil && !errors.Is(err, errRun) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// run returns the run of a variant in a round: from the store, or measured and put there.
+func (s *session) run(ctx context.Context, c cell, v variant, round int) (run, error) {
+	expected := c.run(v, s.scale)
+	s.done += expected
+	if r, ok := s.store.runs[key{c.part, c.name, v.name, round}]; ok {
+		return r, nil
+	}
+	z, err := s.size(ctx, c)
+	if err != nil {
+		return run{}, err
+	}
+	began := time.Now()
+	r, failure := s.try(ctx, c, v, round, z)
+	if failure != nil && ctx.Err() == nil {
+		r, failure = s.try(ctx, c, v, round, z) // once more: a machine that others use has its moments
+	}
+	s.worked, s.took = s.worked+expected, s.took+time.Since(began).Seconds()
+	switch {
+	case ctx.Err() != nil:
+		return run{}, ctx.Err()
+	case failure != nil:
+		s.failures = append(s.failures, fmt.Sprintf("%s, %s, %s, round %d: %v", c.part, c.name, v.name, round+1, failure))
+		s.say("%s %s %s, round %d: FAILED twice: %v", c.part, c.name, v.name, round+1, failure)
+		return run{}, errRun
+	}
+	if err := s.store.addRun(r); err != nil {
+		return run{}, err
+	}
+	s.say("%s %s %s, round %d: %.3f s", c.part, c.name, v.name, round+1, r.Time)
+	return r, nil
+}
+
+// say prints a line of progress with the time that is left.
+func (s *session) say(format string, args ...any) {
+	left := s.planned - s.done
+	if s.worked > 10 {
+		left *= s.took / s.worked // the machine may be slower than the plan
+	}
+	share := 100.0
+	if s.planned > 0 {
+		share = min(100, 100*s.done/s.planned)
+	}
+	_, _ = fmt.Fprintf(s.out, "%3.0f%%  %3.0f min left  %s\n", share, math.Ceil(max(0, left)/60), fmt.Sprintf(format, args...))
+}
+
+// sized is under which name, and where, the size of a cell's work is measured.
+func (c cell) sized() (string, place) {
+	if c.local {
+		return c.part + "-" + c.name, c.place
+	}
+	return c.work.String(), four
+}
+
+// long is how long the run takes from which a size is told, in s: sweeps warm up, and the clock of a quota is coarse.
+const long = 0.6
+
+// size is what an iteration of a cell's work costs: from the store, or measured.
+func (s *session) size(ctx context.Context, c cell) (size, error) {
+	name, where := c.sized()
+	if z, ok := s.store.sizes[name]; ok {
+		return z, nil
+	}
+	if err := s.open(where); err != nil {
+		return size{}, err
+	}
+	w := c.work
+	unit := 1e-9 * float64(max(1, w.n)) * float64(max(1, w.m)) // CPU seconds of an iteration, to begin with: 1 ns a point
+	if w.program == "mm" {
+		unit *= float64(w.n) / 8
+	}
+	aim := long / 10
+	for try := 0; ; try++ {
+		command, n, _, count := w.command(s.programs, aim*where.total(), unit)
+		if w.n == 0 {
+			command, n = []string{s.programs + "/mm", "--n", strconv.Itoa(unitSize)}, unitSize
+		}
+		limited, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("not done after a minute"))
+		r, err := s.cluster.Run(limited, cluster.Job{Command: append(command, "--quiet", "--balance", "off")})
+		cancel()
+		if err != nil {
+			return size{}, fmt.Errorf("%s: %w", strings.Join(command, " "), err)
+		}
+		seconds, ok := r.TimeSeconds()
+		if r.Code != 0 || !ok {
+			return size{}, fmt.Errorf("%s: exit code %d", strings.Join(command, " "), r.Code)
+		}
+		unit = seconds * where.total() / w.amount(n, count)
+		// The first run is short, because nothing is known yet; one that turns out too short after that, because something
+		// disturbed the one before, is done again.
+		if w.n == 0 || try > 0 && seconds > long/3 || try > 4 {
+			s.say("%s: an iteration takes %.4g s of a CPU", name, unit)
+			z := size{Work: name, CPU: unit}
+			return z, s.store.addSize(z)
+		}
+		aim = long
+	}
+}
+
+// try runs once.
+func (s *session) try(ctx context.Context, c cell, v variant, round int, z size) (run, error) {
+	if err := s.open(c.place); err != nil {
+		return run{}, err
+	}
+	command, n, m, count := c.work.command(s.programs, s.scale.length*c.seconds*c.place.total(), z.CPU)
+	command = append(append(command, "--quiet"), v.flags...)
+	record, report := filepath.Join(s.temp, "record.jsonl"), filepath.Join(s.temp, "report.json")
+	traced, reported := v.trace && round == 0, v.report && round == 0
+	if traced {
+		command = append(command, "--record", record)
+	}
+	if reported {
+		command = append(command, "--report", report)
+	}
+	limit := time.Duration((30 + 6*c.run(v, s.scale)) * float64(time.Second))
+	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %v", limit.Round(time.Second)))
+	defer cancel()
+	var complaint strings.Builder
+	result, err := s.cluster.Run(limited, cluster.Job{
+		Command: command, Loads: v.loads, LoadProgram: s.programs + "/load", Stderr: &complaint,
+	})
+	if err != nil {
+		return run{}, fmt.Errorf("%s: %w", strings.Join(command, " "), err)
+	}
+	if result.Code != 0 {
+		return run{}, fmt.Errorf("%s: exit code %d: %s", strings.Join(command, " "), result.Code, strings.TrimSpace(complaint.String()))
+	}
+	r, err := s.row(c, v, round, result)
+	if err != nil {
+		return run{}, fmt.Errorf("%s: %w", strings.Join(command, " "), err)
+	}
+	r.N, r.M, r.Iterations = n, m, count
+	if err := s.sameResult(r); err != nil {
+		return run{}, err
+	}
+	if traced {
+		if err := s.keepTrace(c, v, record); err != nil {
+			return run{}, err
+		}
+	}
+	if reported {
+		if err := s.keepCurve(c, report); err != nil {
+			return run{}, err
+		}
+	}
+	return r, nil
+}
+
+// row makes a line of runs.csv of a result.
+func (s *session) row(c cell, v variant, round int, result *cluster.Result) (run, error) {
+	seconds, ok := result.TimeSeconds()
+	if !ok {
+		return run{}, errors.New("no result line with a time_s above 0")
+	}
+	number := func(name string) float64 {
+		x, _ := strconv.ParseFloat(result.Line[name], 64) // what a program does not tell is 0
+		return x
+	}
+	var compete []float64
+	var app, load time.Duration
+	for k, w := range result.Workstations {
+		compete = append(compete, w.Compete.Seconds()/c.place.cpu[k])
+		app, load = app+w.App, load+w.Load
+	}
+	var scripts []string
+	for _, l := range v.loads {
+		scripts = append(scripts, l.String())
+	}
+	return run{
+		Part: c.part, Cell: c.name, Variant: v.name, Round: round, Work: c.work.String(), Ranks: len(c.place.cpu),
+		CPU: c.place.shares(), PeriodMS: 1e3 * c.place.period.Seconds(), Net: c.place.net(),
+		Loads: strings.Join(scripts, ";"), Flags: strings.Join(v.flags, " "),
+		Time: seconds, Setup: number("setup_s"), Began: result.Began.Seconds(), Elapsed: result.Elapsed.Seconds(),
+		Compete: joined(compete), AppCPU: app.Seconds(), LoadCPU: load.Seconds(), MasterCPU: number("master_cpu_s"),
+		Interactions: int(number("interactions")), Shifts: int(number("shifts")), Moved: int(number("iterations_moved")),
+		Move: number("move_s"), BalancePeriod: number("period_s"), Block: int(number("block")),
+		Checksum: result.Line["checksum"], Verified: result.Line["verified"],
+	}, nil
+}
+
+// sameResult holds the checksum against those of all runs of the same program and size: neither balancing nor the number of
+// ranks nor the network may change a bit.
+func (s *session) sameResult(r run) error {
+	for _, k := range s.store.order {
+		o := s.store.runs[k]
+		program := func(r run) string { return strings.SplitN(r.Work, "-", 2)[0] }
+		if program(o) == program(r) && o.N == r.N && o.M == r.M && (o.Iterations == r.Iterations || program(r) == "mm") &&
+			o.Checksum != r.Checksum {
+			return fmt.Errorf("the result has checksum %s, and that of %s %s %s %s", r.Checksum, o.Part, o.Cell, o.Variant, o.Checksum)
+		}
+	}
+	return nil
+}
+
+// keepTrace puts a recording into traces.csv.
+func (s *session) keepTrace(c cell, v variant, file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // read only
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 64<<20)
+	lines.Scan() // the schema
+	var all []sample
+	for lines.Scan() {
+		var e hooks.Event
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		if e.Decision == nil {
+			continue
+		}
+		total := 0.0
+		for _, st := range e.Statuses {
+			total += st.Owned
+		}
+		for i, st := range e.Statuses {
+			all = append(all, sample{
+				Part: c.part, Cell: c.name, Variant: v.name, Interaction: e.Decision.Interaction, Rank: st.Rank, At: e.Time,
+				Raw: e.Decision.Raw[i], Filtered: e.Decision.Filtered[i], Share: st.Owned / max(total, 1),
+				Elapsed: st.Elapsed, Compute: st.Compute, Wait: st.Wait, Move: st.MoveTime, Moved: e.Decision.Moved(),
+			})
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	s.store.samples = slices.DeleteFunc(s.store.samples, func(x sample) bool {
+		return x.Part == c.part && x.Cell == c.name && x.Variant == v.name
+	})
+	return s.store.addSamples(all)
+}
+
+// keepCurve puts the last curve of a report into curves.csv.
+func (s *session) keepCurve(c cell, file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var report struct {
+		Tunings []struct {
+			Curve []struct {
+				Block  int     `json:"block"`
+				Sweep  float64 `json:"sweep_s"`
+				Chosen bool    `json:"chosen"`
+			} `json:"curve"`
+		} `json:"tunings"`
+	}
+	if err := json.Unmarshal(text, &report); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if len(report.Tunings) == 0 {
+		return nil // the loop was too short to choose from costs: there is no prediction
+	}
+	var all []point
+	for _, p := range report.Tunings[len(report.Tunings)-1].Curve {
+		all = append(all, point{Part: c.part, Cell: c.name, Block: p.Block, Sweep: p.Sweep, Chosen: p.Chosen})
+	}
+	return s.store.addPoints(all)
+}

@@ -1,0 +1,239 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"shiftwork/scripts/lab/cluster"
+)
+
+// work is a program with its size.
+type work struct {
+	program string // sor or mm
+	n, m    int    // 0 for mm: the matrix is as large as the time allows, and multiplied once
+}
+
+func sor(n int) work { return work{"sor", n, n} }
+
+// Of mm, a single multiplication is balanced within itself; a repeated one between its repetitions.
+var mm = work{program: "mm"}
+
+func (w work) String() string {
+	switch {
+	case w.n == 0:
+		return w.program
+	case w.n == w.m:
+		return fmt.Sprintf("%s-%d", w.program, w.n)
+	}
+	return fmt.Sprintf("%s-%dx%d", w.program, w.n, w.m)
+}
+
+// unitSize is the size at which a single multiplication is measured: large enough that its speed is that of larger ones.
+const unitSize = 1500
+
+// command is the program that uses about so many CPU seconds if an iteration uses unit; size and count are what it computes.
+func (w work) command(folder string, cpu, unit float64) (command []string, n, m, count int) {
+	program := folder + "/" + w.program
+	if w.n == 0 {
+		// The time grows with the cube; steps of 20 rows.
+		n = max(100, 20*int(math.Round(unitSize*math.Cbrt(cpu/unit)/20)))
+		return []string{program, "--n", strconv.Itoa(n)}, n, n, 1
+	}
+	count = max(2, int(math.Round(cpu/unit)))
+	command = []string{program, "--n", strconv.Itoa(w.n)}
+	switch w.program {
+	case "sor":
+		command = append(command, "--m", strconv.Itoa(w.m), "--iterations", strconv.Itoa(count))
+	case "mm":
+		command = append(command, "--repeat", strconv.Itoa(count))
+	}
+	return command, w.n, w.m, count
+}
+
+// amount is how much a run computes, in iterations of the unit.
+func (w work) amount(n, count int) float64 {
+	if w.n == 0 {
+		return math.Pow(float64(n)/unitSize, 3)
+	}
+	return float64(count)
+}
+
+// place is where a cell runs.
+type place struct {
+	cpu       []float64 // share of one CPU of each workstation
+	period    time.Duration
+	slice     time.Duration
+	unlimited bool
+	pin       bool
+	network   bool
+	bandwidth float64 // bit/s; 0: no limit
+}
+
+// Four workstations of 0.4 CPU, with a tenth of the paper's quantum: what most parts use.
+var four = place{cpu: equal(4, 0.4), period: 10 * time.Millisecond}
+
+// small are P workstations of 0.2 CPU, because eight of them must fit on two CPUs. Their quota of 1 ms is less than the kernel's
+// slice, so that is set to half of the quota.
+func small(ranks int) place {
+	return place{cpu: equal(ranks, 0.2), period: 5 * time.Millisecond, slice: 500 * time.Microsecond}
+}
+
+// alone is one whole CPU: where sequential times are measured.
+var alone = place{cpu: []float64{1}, period: 10 * time.Millisecond}
+
+// cores are ranks without quotas: two of them have a CPU each.
+func cores(ranks int) place {
+	return place{cpu: equal(ranks, 2/float64(ranks)), period: 10 * time.Millisecond, unlimited: true, pin: ranks <= 2}
+}
+
+// over is a place with a network between its workstations.
+func (p place) over(bandwidth float64) place {
+	p.network, p.bandwidth = true, bandwidth
+	return p
+}
+
+// every is a place with another quota period.
+func (p place) every(period time.Duration) place { p.period = period; return p }
+
+// dear is the bandwidth, in bit/s, at which moving the rows that a load on one of four asks for, 1/14 of a grid, takes three
+// balancing periods: the paper's 2000 x 2000 SOR (3 s of 20 s).
+func dear(n int, p place) float64 {
+	bits := 64 * float64(n) * float64(n) / 14
+	return math.Round(bits/(3*p.tau().Seconds())/1e6) * 1e6
+}
+
+func equal(n int, x float64) []float64 {
+	all := make([]float64, n)
+	for i := range all {
+		all[i] = x
+	}
+	return all
+}
+
+// tau is the balancing period of the paper's rule, ten quanta.
+func (p place) tau() time.Duration { return 10 * p.period }
+
+func (p place) total() float64 {
+	sum := 0.0
+	for _, c := range p.cpu {
+		sum += c
+	}
+	return sum
+}
+
+// net names the network.
+func (p place) net() string {
+	switch {
+	case !p.network:
+		return "memory"
+	case p.bandwidth == 0:
+		return "tcp"
+	}
+	return strconv.FormatFloat(p.bandwidth/1e6, 'f', -1, 64) + "mbit"
+}
+
+func (p place) config() cluster.Config {
+	return cluster.Config{
+		CPU: p.cpu, Period: p.period, Slice: p.slice, Unlimited: p.unlimited, Pin: p.pin, Network: p.network, Bandwidth: p.bandwidth,
+	}
+}
+
+// key tells places apart.
+func (p place) key() string { return fmt.Sprintf("%+v", p) }
+
+func (p place) shares() string { return joined(p.cpu) }
+
+func joined(values []float64) string {
+	words := make([]string, len(values))
+	for i, v := range values {
+		words[i] = strconv.FormatFloat(v, 'g', 5, 64)
+	}
+	return strings.Join(words, ":")
+}
+
+// constant is a load that is always there.
+func constant(ws int) []cluster.Load { return []cluster.Load{{Workstation: ws}} }
+
+// swinging is a load with a cycle of so many periods, busy for half of each.
+func swinging(ws, periods int, tau time.Duration) []cluster.Load {
+	half := time.Duration(periods) * tau / 2
+	return []cluster.Load{{Workstation: ws, On: half, Off: half}}
+}
+
+const (
+	slowCycle = 60 // periods: 60 s in the paper
+	fastCycle = 20 // periods: 20 s
+)
+
+// variant is one way of running a cell.
+type variant struct {
+	name    string
+	flags   []string
+	loads   []cluster.Load
+	rounds  int     // 0: the cell's
+	trace   bool    // the first round is recorded
+	report  bool    // the first round tells the model's curve of the block sizes
+	stretch float64 // expected time relative to the dedicated one, for the plan; 0: 1
+}
+
+func with(name string, flags ...string) variant { return variant{name: name, flags: flags} }
+
+func (v variant) beside(loads []cluster.Load, stretch float64) variant {
+	v.loads, v.stretch = loads, stretch
+	return v
+}
+
+func (v variant) traced() variant { v.trace = true; return v }
+
+func (v variant) times(rounds int) variant { v.rounds = rounds; return v }
+
+// The three ways of most cells.
+var (
+	off       = with("off", "--balance", "off")
+	on        = with("on", "--balance", "on")
+	dedicated = with("dedicated", "--balance", "off")
+)
+
+// cell is a set of runs that are compared with each other.
+type cell struct {
+	part, name string
+	place      place
+	work       work
+	seconds    float64 // of a dedicated run, at full length
+	rounds     int
+	variants   []variant
+	local      bool // the work's size is measured in this place, because it costs much more there
+}
+
+// overhead is what a run takes beside its loop, in s: starting, setting up, the checksum; rough, for the plan.
+func (c cell) overhead() float64 {
+	start := 0.8
+	if c.place.network {
+		start = 1.5
+	}
+	return start + 5e-8*float64(c.work.n)*float64(c.work.m)/c.place.total()
+}
+
+// planned is how long the cell takes, in s, at some scale.
+func (c cell) planned(s scale) float64 {
+	sum := 0.0
+	for _, v := range c.variants {
+		sum += float64(s.rounds(c.roundsOf(v))) * c.run(v, s)
+	}
+	return sum
+}
+
+func (c cell) roundsOf(v variant) int {
+	if v.rounds > 0 {
+		return v.rounds
+	}
+	return c.rounds
+}
+
+// run is how long a run takes, in s.
+func (c cell) run(v variant, s scale) float64 {
+	return c.overhead() + s.length*c.seconds*max(1, v.stretch)
+}

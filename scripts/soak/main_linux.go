@@ -1,0 +1,189 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"shiftwork/internal/jobs"
+)
+
+type options struct {
+	program, load string
+	length        time.Duration
+	ranks, n      int
+	loads         int
+	growth        float64
+	every         time.Duration
+	seed          uint64
+}
+
+// omega lets an error of the first sweep live to the last: it fades by a factor of omega-1 a sweep.
+const omega = "1.999999999"
+
+// endless is more sweeps than any run does.
+const endless = "1000000000000"
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(args []string, stdout, stderr io.Writer) int {
+	var o options
+	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.program, "program", "./sor", "the program")
+	flags.StringVar(&o.load, "load", "./load", "the competing load")
+	flags.DurationVar(&o.length, "for", 30*time.Minute, "how long the job runs")
+	flags.IntVar(&o.ranks, "ranks", 4, "ranks")
+	flags.IntVar(&o.n, "n", 400, "rows and columns")
+	flags.IntVar(&o.loads, "loads", 2, "competing loads at a time, at most")
+	flags.Float64Var(&o.growth, "growth", 0.01, "how much a rank's memory may grow")
+	flags.DurationVar(&o.every, "every", time.Second, "time between two samples of the memory")
+	flags.Uint64Var(&o.seed, "seed", 1, "of the loads")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return 0
+		}
+		return 2
+	}
+	if err := o.check(flags.Args()); err != nil {
+		_, _ = fmt.Fprintln(stderr, "soak:", err)
+		return 2
+	}
+	good, err := o.soak(stdout)
+	if err != nil {
+		_, _ = fmt.Fprintln(stderr, "soak:", err)
+	}
+	if err != nil || !good {
+		return 1
+	}
+	return 0
+}
+
+func (o options) check(rest []string) error {
+	switch {
+	case len(rest) > 0:
+		return fmt.Errorf("%q is no flag", rest[0])
+	case o.ranks < 2 || o.n < o.ranks+2 || o.loads < 0:
+		return errors.New("--ranks is at least 2, --n two more than that, --loads at least 0")
+	case o.length <= 0 || o.every <= 0 || !(o.growth >= 0):
+		return errors.New("--for and --every are above 0, --growth at least 0")
+	}
+	_, err := os.Stat(o.program)
+	if err == nil && o.loads > 0 {
+		_, err = os.Stat(o.load)
+	}
+	return err
+}
+
+func (o options) command(sweeps, balance string, more ...string) []string {
+	return append([]string{o.program, "--n", strconv.Itoa(o.n), "--iterations", sweeps, "--omega", omega, "--balance", balance, "--quiet"}, more...)
+}
+
+// soak does all of it.
+func (o options) soak(w io.Writer) (bool, error) {
+	stop := make(chan os.Signal, 1)
+	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
+	var loads sync.WaitGroup
+	quiet := make(chan struct{})
+	rest := sync.OnceFunc(func() { close(quiet); loads.Wait() })
+	defer rest()
+	for i := range o.loads {
+		loads.Go(func() { compete(o.load, o.seed, uint64(i), quiet) })
+	}
+	fields, samples, err := o.job(stop)
+	if err != nil {
+		return false, err
+	}
+	rest() // what one rank comes to does not depend on loads
+	out, err := exec.Command(o.program, o.command(fields["iterations"], "off", "--ranks", "1")[1:]...).Output()
+	if err != nil {
+		return false, fmt.Errorf("the run of one rank: %w", err)
+	}
+	want := parse(string(out))["checksum"]
+
+	good := fields["checksum"] == want && want != ""
+	table := fmt.Sprintf("%5s %14s %14s %8s\n", "rank", "then, MiB", "at last, MiB", "growth")
+	for r, s := range samples {
+		then, last := medians(s)
+		g := last/then - 1
+		table += fmt.Sprintf("%5d %14.2f %14.2f %7.2f%%\n", r, then/(1<<20), last/(1<<20), 100*g)
+		good = good && g <= o.growth && !math.IsNaN(g)
+	}
+	verdict := "good"
+	if !good {
+		verdict = "bad"
+	}
+	_, err = fmt.Fprintf(w, "%ssoak: iterations=%s time_s=%s interactions=%s shifts=%s iterations_moved=%s samples=%d checksum=%s, of one rank %s: %s\n",
+		table, fields["iterations"], fields["time_s"], fields["interactions"], fields["shifts"], fields["iterations_moved"], len(samples[0]), fields["checksum"], want, verdict)
+	return good, err
+}
+
+// job runs sor and returns the fields of its result line and the samples of each rank's memory, in bytes.
+func (o options) job(stop <-chan os.Signal) (map[string]string, [][]float64, error) {
+	j, err := jobs.Start(o.ranks, nil, o.command(endless, "random", "--time-limit", o.length.String())...)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer j.Close()
+	if _, err := j.Find(time.Minute); err != nil {
+		return nil, nil, err
+	}
+	samples := make([][]float64, o.ranks)
+	tick := time.NewTicker(o.every)
+	defer tick.Stop()
+	for running := true; running; {
+		select {
+		case <-stop:
+			return nil, nil, errors.New("interrupted")
+		case <-j.Ended():
+			running = false
+		case <-tick.C:
+			sample(j, samples)
+		}
+	}
+	r := j.Result()
+	fields := parse(r.Stdout)
+	if r.Code != 0 || fields["checksum"] == "" {
+		return nil, nil, fmt.Errorf("the job ended with code %d: %s%s", r.Code, r.Stdout, r.Stderr)
+	}
+	return fields, samples, nil
+}
+
+// sample adds one sample of all ranks, or none.
+func sample(j *jobs.Job, samples [][]float64) {
+	all := make([]float64, len(samples))
+	for r := range all {
+		b, err := j.Memory(r)
+		if err != nil || b == 0 {
+			return // a rank is ending
+		}
+		all[r] = float64(b)
+	}
+	for r, b := range all {
+		samples[r] = append(samples[r], b)
+	}
+}
+
+// parse returns the fields of the result line.
+func parse(output string) map[string]string {
+	fields := map[string]string{}
+	for line := range strings.Lines(output) {
+		if rest, ok := strings.CutPrefix(line, "result: "); ok {
+			for _, f := range strings.Fields(rest) {
+				key, value, _ := strings.Cut(f, "=")
+				fields[key] = value
+			}
+		}
+	}
+	return fields
+}
