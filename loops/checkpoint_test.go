@@ -361,7 +361,7 @@ func TestBeingReadyToStopCostsNothing(t *testing.T) {
 // master without balancing, which has nothing to wait for.
 func TestStopsSoon(t *testing.T) {
 	const at = time.Second
-	for who := range 5 {
+	for _, who := range []int{0, 4} {
 		for _, cfg := range []lb.Config{{}, {Policy: lb.Off}, {DedicatedMaster: true}, {DedicatedMaster: true, Policy: lb.Off}} {
 			_, err := sim.Run(machine(0, 5), func(c *sim.Comm) error {
 				began := c.Now()

@@ -89,7 +89,7 @@ func (d DOACROSS) validate(cfg lb.Config) error {
 		faults = append(faults, fmt.Errorf("strip %v: the end lies before the beginning", d.Strip))
 	}
 	if d.Ahead < 0 {
-		faults = append(faults, fmt.Errorf("Body reads %d columns ahead: at least 1, or 0 for any number", d.Ahead))
+		faults = append(faults, fmt.Errorf("body reads %d columns ahead: at least 1, or 0 for any number", d.Ahead))
 	}
 	if d.Every < 0 {
 		faults = append(faults, fmt.Errorf("every %d sweeps: at least 1, or 0 for 1", d.Every))

@@ -51,17 +51,16 @@ type pauses struct {
 	byes        int      // ranks that have come to the end, as the leader sees it
 	reqs        []comm.Request
 
-	opened   time.Duration // when Run was called
-	since    time.Duration // of step sinceAt, on the leader
-	sinceAt  int
-	spacing  int           // steps between the last two decisions
-	telling  time.Duration // what telling took last
-	due      time.Duration // of the next checkpoint
-	took     time.Duration // by the last checkpoint
-	count    int
-	spent    time.Duration
-	stopped  string
-	sequence int
+	opened  time.Duration // when Run was called
+	since   time.Duration // of step sinceAt, on the leader
+	sinceAt int
+	spacing int           // steps between the last two decisions
+	telling time.Duration // what telling took last
+	due     time.Duration // of the next checkpoint
+	took    time.Duration // by the last checkpoint
+	count   int
+	spent   time.Duration
+	stopped string
 }
 
 // decision is what happens between two steps.
