@@ -153,7 +153,7 @@ func TestALeanLeavesRows(t *testing.T) {
 		_, err := sim.Run(sim.Config{Ranks: 3, Alpha: 2e-6, Speed: [][]sim.Step{sim.Constant(1), speed, sim.Constant(1)}}, func(c *sim.Comm) error {
 			u := loops.NewMatrix(960, 64)
 			r, err := loops.DOACROSS{
-				Outer: 20000, Rows: loops.Span(0, 960), Strip: loops.Span(0, 64), Quantum: 0.004, Ahead: 1, Arrays: []loops.Array{u},
+				Outer: 12000, Rows: loops.Span(0, 960), Strip: loops.Span(0, 64), Quantum: 0.004, Ahead: 1, Arrays: []loops.Array{u},
 				Body: func(rows, strip loops.Range) { c.Work(1e-8 * float64(rows.Len()*strip.Len())) },
 			}.Run(c, lb.Auto())
 			switch {

@@ -18,13 +18,18 @@ import (
 	"shiftwork/comm/local"
 	"shiftwork/comm/sim"
 	"shiftwork/dist"
+	"shiftwork/internal/faulttest"
 	"shiftwork/lb"
 	"shiftwork/loops"
 )
 
-// 600 loops for each property, unless the command line says otherwise: they take a second.
+// 600 loops for each property, unless the command line says otherwise: they take a second or two. Under the race detector 120.
 func TestMain(m *testing.M) {
-	if err := flag.Set("rapid.checks", "600"); err != nil {
+	checks := "600"
+	if faulttest.Race {
+		checks = "120"
+	}
+	if err := flag.Set("rapid.checks", checks); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)

@@ -13,6 +13,7 @@ import (
 
 	"shiftwork/comm"
 	"shiftwork/comm/sim"
+	"shiftwork/internal/faulttest"
 	"shiftwork/lb"
 	"shiftwork/loops"
 )
@@ -266,7 +267,9 @@ func TestRetuningIsTheSerialLoop(t *testing.T) {
 			return nil
 		}))
 	})
-	require.Positive(t, changes, "the block size must have changed for this test to say something")
+	if !faulttest.Race { // fewer loops
+		require.Positive(t, changes, "the block size must have changed for this test to say something")
+	}
 }
 
 // What the loop tells of a choice is enough to draw the model's curve and to see which costs it rests on.

@@ -26,7 +26,7 @@ const tooMany = "100000000"
 func TestTimeLimitAndRestart(t *testing.T) {
 	for _, program := range [][]string{
 		{"sor", "--n", "150", "--m", "170", "--iterations"},
-		{"sor", "--n", "150", "--tolerance", "1e-9", "--balance", "random", "--period", "1us", "--iterations"},
+		{"sor", "--n", "600", "--tolerance", "1e-9", "--balance", "random", "--period", "1us", "--iterations"},
 		{"mm", "--n", "60", "--repeat"},
 	} {
 		dir := filepath.Join(t.TempDir(), "c")
