@@ -65,7 +65,7 @@ func TestMPIGivesTheSameAnswer(t *testing.T) {
 // A thousand interactions, each of which moves work.
 func TestMPIMovesWork(t *testing.T) {
 	for _, balance := range []string{"rotate", "random"} {
-		l := under(t, 3, "sor", "--n", "97", "--m", "113", "--iterations", "260", "--block", "20", "--balance", balance,
+		l := under(t, 3, "sor", "--n", "33", "--m", "113", "--iterations", "260", "--block", "20", "--balance", balance,
 			"--period", "1us", "--verify").verified(t)
 		assert.GreaterOrEqual(t, l.Interactions, 1000)
 		assert.GreaterOrEqual(t, l.Shifts, l.Interactions-1)
