@@ -8,6 +8,7 @@ import (
 
 	"shiftwork/comm"
 	"shiftwork/dist"
+	"shiftwork/internal/machine"
 	"shiftwork/lb"
 )
 
@@ -58,6 +59,8 @@ type Free struct {
 
 	began, since, start time.Duration
 	ended               time.Duration // when the last chunk was done
+	startCPU            time.Duration // CPU time when the chunk under way began
+	ownProcess          bool          // no other rank in it
 	between             time.Duration // the shortest time from the end of a chunk to the begin of the next: an empty hook
 	handedOut           int           // iterations in all chunks
 	units               float64       // done since the last status
@@ -73,6 +76,9 @@ type Free struct {
 	moves               tracedMove
 	watching            *watching // on rank 0, if anybody watches
 }
+
+// worthCPUTime is how long a chunk must take for its CPU time, to a microsecond, to say more than the clock.
+const worthCPUTime = 100 * time.Microsecond
 
 // longChunk is how many periods a chunk may take before its length is held to be a mistake on weaker evidence.
 const longChunk = 4
@@ -106,7 +112,8 @@ func NewFree(c comm.Comm, loop FreeLoop, cfg lb.Config) (*Free, error) {
 	// Where ranks wait for each answer, a slow rank's trials would cost the others more than they are worth; and the
 	// policies that move work for no reason shall do it from the first chunk on.
 	settled := cfg.Interaction == lb.Synchronous || cfg.Policy != lb.On
-	f := &Free{grain: grain{settled: settled}, c: c, loop: loop, cfg: cfg, move: mover{c: c, arrays: loop.Arrays}, obeyed: -1, called: -1}
+	f := &Free{grain: grain{settled: settled}, c: c, loop: loop, cfg: cfg, move: mover{c: c, arrays: loop.Arrays}, obeyed: -1, called: -1,
+		ownProcess: c.Transport() == "mpi"}
 	start := dist.Even(loop.Iterations, c.Size(), first)
 	if own := start.Range(c.Rank()); !own.Empty() {
 		f.queue = append(f.queue, part{Range: own})
@@ -194,12 +201,20 @@ func (f *Free) Next() (repetition int, r dist.Range, ok bool, err error) {
 		return 0, r, false, nil
 	}
 	f.chunk = f.cut()
-	f.start = f.c.Now()
+	f.start, f.startCPU = f.c.Now(), f.cpuTime()
 	if f.handedOut > 0 && (f.between == 0 || f.start-f.ended < f.between) {
 		f.between = f.start - f.ended
 	}
 	f.handedOut += f.chunk.Len()
 	return f.chunk.repetition, f.chunk.Range, true, nil
+}
+
+// cpuTime is the CPU time that this rank has used; 0 where it is not known, or where nobody asks.
+func (f *Free) cpuTime() time.Duration {
+	if !f.ownProcess || f.grain.settled && !f.grain.binding {
+		return 0
+	}
+	return machine.CPUTime()
 }
 
 func (f *Free) finishChunk() {
@@ -221,7 +236,11 @@ func (f *Free) finishChunk() {
 			f.slowest = f.rate
 		}
 		trying := !f.grain.settled
-		f.grain.learn(f.chunk.Len(), f.rate, took > longChunk*f.period)
+		alone := f.rate // as if nobody else used the core
+		if cpu := f.cpuTime() - f.startCPU; cpu > 0 && took >= worthCPUTime {
+			alone = units / cpu.Seconds()
+		}
+		f.grain.learn(f.chunk.Len(), alone, took > longChunk*f.period)
 		if trying && f.grain.settled {
 			f.closeBooks(f.c.Now()) // the rate with short chunks says nothing about the rate from here on
 		}

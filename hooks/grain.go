@@ -2,12 +2,13 @@ package hooks
 
 // grain finds out how many iterations the body wants at once. Some bodies do not care; a matrix product reads all of B for
 // each call, so a call for one row takes as long as one for many. The first chunks try 1, 4, 16, ... iterations, as long as
-// four times more make an iteration at least grainGain cheaper. Each length is tried twice and the faster one counts, so
-// that being descheduled once is not taken for a property of the body.
+// four times more make an iteration at least grainGain cheaper. Each length is tried twice and the faster one counts, by CPU time
+// where that can be had, so that being descheduled is not taken for a property of the body.
 type grain struct {
-	size     int // iterations of the next chunk, or, once settled, of the shortest chunk that is as fast as any
-	previous float64
-	best     float64 // work units/s: at a quarter of size, at size; 0 none
+	size     int     // iterations of the next chunk, or, once settled, of the shortest chunk that is as fast as any
+	earlier  float64 // work units/s at a sixteenth of size; 0 none
+	previous float64 // at a quarter of size
+	best     float64 // at size
 	samples  int
 	settled  bool
 
@@ -58,7 +59,7 @@ func (g *grain) learn(n int, rate float64, long bool) {
 		g.settle()
 		return
 	}
-	g.previous, g.best, g.samples = g.best, 0, 0
+	g.earlier, g.previous, g.best, g.samples = g.previous, g.best, 0, 0
 	g.size *= grainStep
 }
 
@@ -105,6 +106,23 @@ func (g *grain) settle() {
 	g.size = max(1, g.size/grainStep)
 }
 
+// extrapolate settles where a longer trial would take too much of the work. An iteration takes a + b/length by the last two
+// trials: the length at which b adds 5 % is taken unheard, up to that of the next trial and to most.
+func (g *grain) extrapolate(most int) {
+	tried, size := float64(max(1, g.size/grainStep)), min(g.size, most)
+	earlier, previous := g.earlier, g.previous
+	g.settle()
+	if !(earlier > 0 && previous > earlier) {
+		return
+	}
+	b := (1/earlier - 1/previous) / (grainStep/tried - 1/tried)
+	a := 1/previous - b/tried
+	if enough := b / (a * (grainGain - 1)); a > 0 && enough < float64(size) {
+		size = int(enough)
+	}
+	g.size = max(g.size, size)
+}
+
 // next is the length of the next chunk, in iterations, of a rank that would do `regular` of them between two hooks and
 // has `left` to do, each repetition counted, `front` of them at once at most. As the end comes near, no chunk takes more
 // than half of what is left.
@@ -113,7 +131,7 @@ func (g *grain) next(regular, left, front int) int {
 		g.size = 1
 	}
 	if !g.settled && g.size > 1 && (g.size > front || float64(g.size) > grainShare*float64(left)) {
-		g.settle()
+		g.extrapolate(min(front, int(2*grainShare*float64(left))))
 	}
 	n := g.size
 	if g.settled {
