@@ -99,7 +99,7 @@ func TestTraceThatCannotBeWritten(t *testing.T) {
 	start(t, nil, filepath.Join(programs, "sor"), "--ranks", "2", "--trace", "/no/such/folder/run.json").refused(t, "/no/such/folder")
 }
 
-// What a run that is killed leaves can be read: an array without its end.
+// What a run that is killed leaves can be read: an array without its end, and perhaps the beginning of an event.
 func TestTraceOfARunThatIsKilled(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.json")
 	cmd := exec.CommandContext(t.Context(), filepath.Join(programs, "sor"), "--n", "300", "--iterations", "100000000", "--ranks", "2", "--trace", path)
@@ -123,7 +123,11 @@ func TestTraceOfARunThatIsKilled(t *testing.T) {
 	assert.Error(t, cmd.Wait())
 	for rank := range 2 {
 		var all []traced
-		require.NoError(t, json.Unmarshal([]byte(part(rank)+"]"), &all))
+		events := part(rank)
+		if json.Unmarshal([]byte(events+"]"), &all) != nil {
+			whole := events[:strings.LastIndex(events, ",\n")]
+			require.NoError(t, json.Unmarshal([]byte(whole+"]"), &all))
+		}
 		assert.Equal(t, rank, all[len(all)-1].Pid)
 	}
 }
