@@ -143,7 +143,7 @@ func (f *Free) startMaster(first int, start dist.Block) error {
 	if err := f.clock.synchronise(f.c); err != nil {
 		return err
 	}
-	quantum, err := Quantum(f.c, f.loop.Quantum)
+	quantum, err := agreeQuantum(f.c, f.loop.Quantum)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,8 @@ func (f *Free) cpuTime() time.Duration {
 	if !f.ownProcess || f.grain.settled && !f.grain.binding {
 		return 0
 	}
-	return machine.CPUTime()
+	t, _ := machine.CPUTime() // 0 with an error
+	return t
 }
 
 func (f *Free) finishChunk() {

@@ -119,16 +119,7 @@ func TestGainOfAFreeLoop(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			for {
-				_, r, ok, err := f.Next()
-				if err != nil {
-					return nil, err
-				}
-				if !ok {
-					return f.Finish()
-				}
-				c.Work(1e-3 * float64(r.Len()))
-			}
+			return doChunks(c, f, 1e-3)
 		})
 	}
 	on, off := run(lb.Auto()), run(lb.Config{Policy: lb.Off})

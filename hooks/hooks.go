@@ -57,6 +57,7 @@ type Hooks struct {
 	moves    tracedMove
 	watching *watching // on rank 0, if anybody watches
 
+	quantum     float64        // s; 0: not known yet
 	least       int            // iterations that each rank must keep
 	phase, next int            // hook executions so far; the one that interacts next
 	k           int            // interactions so far
@@ -177,7 +178,7 @@ func check(c comm.Comm, loop *Loop, cfg lb.Config) (first int, err error) {
 	if err := comm.Agree(c, err); err != nil {
 		return first, err
 	}
-	return first, agree(c, fmt.Sprintf("loop %q: iterations %v of %v units, %d arrays, adjacent %v, phases %d, configuration %+v%s",
+	return first, comm.Same(c, fmt.Sprintf("loop %q: iterations %v of %v units, %d arrays, adjacent %v, phases %d, configuration %+v%s",
 		loop.Name, loop.Iterations, loop.Weights.Units(loop.Iterations), len(loop.Arrays), loop.Adjacent, loop.Phases, cfg, also(loop.Agreed)))
 }
 
@@ -188,20 +189,6 @@ func also(agreed string) string {
 	return ", " + agreed
 }
 
-// agree holds what each rank says against what rank 0 says. Ranks with different configurations would hang.
-func agree(c comm.Comm, said string) error {
-	all, err := comm.AllGather(c, []byte(said))
-	if err != nil {
-		return err
-	}
-	for r, b := range all {
-		if string(b) != string(all[0]) {
-			return fmt.Errorf("rank %d has another configuration than rank 0: %s; rank 0 has %s", r, b, all[0])
-		}
-	}
-	return nil
-}
-
 func (h *Hooks) startMaster(first int, start dist.Block) error {
 	var err error
 	if h.interact, err = measureInteraction(h.c); err != nil {
@@ -210,8 +197,7 @@ func (h *Hooks) startMaster(first int, start dist.Block) error {
 	if err := h.clock.synchronise(h.c); err != nil {
 		return err
 	}
-	quantum, err := Quantum(h.c, h.loop.Quantum)
-	if err != nil {
+	if _, err := h.Quantum(); err != nil {
 		return err
 	}
 	if h.c.Rank() != 0 {
@@ -223,7 +209,7 @@ func (h *Hooks) startMaster(first int, start dist.Block) error {
 	}
 	setup := lb.Loop{
 		Ranks: h.c.Size(), FirstWorker: first, Start: start, Weights: h.loop.Weights,
-		Movement: movement, Quantum: quantum, Interact: h.interact, Learn: h.weights.grid.Cells > 0,
+		Movement: movement, Quantum: h.quantum, Interact: h.interact, Learn: h.weights.grid.Cells > 0,
 	}
 	b, err := lb.New(h.cfg, setup)
 	if err != nil {
@@ -291,6 +277,17 @@ func (h *Hooks) Ranges() []dist.Range {
 // Neighbours are the ranks that own the iterations just below and above this rank's block; -1 where there is none.
 // They never change.
 func (h *Hooks) Neighbours() (left, right int) { return h.left, h.right }
+
+// Quantum is the longest scheduling quantum of all ranks in s: Loop.Quantum, or measured where that is 0. It is measured once; every
+// rank must call it.
+func (h *Hooks) Quantum() (float64, error) {
+	if h.quantum > 0 {
+		return h.quantum, nil
+	}
+	var err error
+	h.quantum, err = agreeQuantum(h.c, h.loop.Quantum)
+	return h.quantum, err
+}
 
 // Begin starts the computing of a phase. What lies between Begin and End is the computing that rates are made of;
 // waiting for a neighbour and communication belong outside.

@@ -68,9 +68,8 @@ func (m *masterClock) synchronise(c comm.Comm) error {
 	return nil
 }
 
-// Quantum returns the longest scheduling quantum of all ranks in s, for Loop.Quantum; given, if positive, is taken as it is.
-// Every rank must call it.
-func Quantum(c comm.Comm, given float64) (float64, error) {
+// agreeQuantum returns the longest scheduling quantum of all ranks in s; given, if positive, is taken as it is.
+func agreeQuantum(c comm.Comm, given float64) (float64, error) {
 	q := given
 	if q <= 0 {
 		if _, virtual := c.(comm.Worker); virtual {

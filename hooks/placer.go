@@ -88,7 +88,7 @@ func (h *Hooks) Place(nest placement.Nest) (*Placer, error) {
 	if err := comm.Agree(h.c, err); err != nil {
 		return nil, err
 	}
-	if err := agree(h.c, fmt.Sprintf("nest %+v", nest)); err != nil {
+	if err := comm.Same(h.c, fmt.Sprintf("nest %+v", nest)); err != nil {
 		return nil, err
 	}
 	p := &Placer{

@@ -228,3 +228,17 @@ func (m *memory) owned(rank int) []int {
 	}
 	return all
 }
+
+// doChunks does all chunks of a free loop whose iterations take so many work units each.
+func doChunks(c *sim.Comm, f *hooks.Free, each float64) (*hooks.Report, error) {
+	for {
+		_, r, ok, err := f.Next()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return f.Finish()
+		}
+		c.Work(each * float64(r.Len()))
+	}
+}

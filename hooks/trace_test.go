@@ -89,16 +89,7 @@ func tellSteps(c *sim.Comm, to hooks.Recorder, d rows, cfg lb.Config, n, steps i
 		if err != nil {
 			return nil, err
 		}
-		for {
-			_, r, ok, err := f.Next()
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				return f.Finish()
-			}
-			c.Work(unit * float64(r.Len()))
-		}
+		return doChunks(c, f, unit)
 	}
 	h, err := hooks.New(c, hooks.Loop{Name: "told", Iterations: dist.Span(0, n), Adjacent: true, Quantum: 0.004, Arrays: d.arrays(), Record: to}, cfg)
 	if err != nil {

@@ -79,20 +79,6 @@ type FolderError struct {
 func (e *FolderError) Error() string { return fmt.Sprintf("%s %s: %v", e.Use, e.Dir, e.Err) }
 func (e *FolderError) Unwrap() error { return e.Err }
 
-// agreeOn gives every rank an error if the ranks say different things.
-func agreeOn(c comm.Comm, said string) error {
-	all, err := comm.AllGather(c, []byte(said))
-	if err != nil {
-		return err
-	}
-	for r, b := range all {
-		if string(b) != string(all[0]) {
-			return fmt.Errorf("rank %d has another configuration than rank 0: %s; rank 0 has %s", r, b, all[0])
-		}
-	}
-	return nil
-}
-
 // share gives all ranks the bytes of rank 0.
 func share(c comm.Comm, b []byte) ([]byte, error) {
 	size := make([]byte, 8)

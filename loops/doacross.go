@@ -162,9 +162,6 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 		return nil, err
 	}
 	x.rep.Calibrate = (x.c.Now() - began).Seconds()
-	if x.quantum, err = hooks.Quantum(x.c, d.Quantum); err != nil {
-		return nil, err
-	}
 	workers := x.c.Size()
 	if cfg.DedicatedMaster {
 		workers--
@@ -178,12 +175,17 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	}
 	x.h, err = hooks.New(x.c, hooks.Loop{
 		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: all, Adjacent: true,
-		Phases: phases, Quantum: x.quantum, Before: x.before, Record: d.Record,
+		Phases: phases, Quantum: d.Quantum, Before: x.before, Record: d.Record,
 		Agreed: fmt.Sprintf("%d sweeps, strip %v, block size %d, %d columns ahead, %d arrays with boundary rows, %d local, stop test %v after every %d sweeps",
 			d.Outer, d.Strip, d.Block, d.Ahead, len(d.Arrays), len(d.Local), d.After != nil, d.Every),
 	}, cfg)
 	if err != nil {
 		return nil, err
+	}
+	if x.leanMost > 0 {
+		if x.quantum, err = x.h.Quantum(); err != nil {
+			return nil, err
+		}
 	}
 	defer x.h.Annotate()
 	x.setOwn()

@@ -78,7 +78,7 @@ func (d decision) something() bool { return d.write || d.stop != "" }
 // arguments differ must meet here. End with close.
 func (p *pauses) open() error {
 	k := p.k
-	err := agreeOn(p.c, fmt.Sprintf("stop %v, limit %v, checkpoints in %q every %v, restart from %q of %q", k.Stop != nil,
+	err := comm.Same(p.c, fmt.Sprintf("stop %v, limit %v, checkpoints in %q every %v, restart from %q of %q", k.Stop != nil,
 		k.Limit > 0, k.Dir, k.Every, k.Restart, k.Program))
 	if err != nil {
 		return err

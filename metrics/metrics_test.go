@@ -14,10 +14,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"shiftwork/comm"
 	"shiftwork/comm/sim"
-	"shiftwork/dist"
 	"shiftwork/hooks"
+	"shiftwork/internal/heatloop"
 	"shiftwork/lb"
 	"shiftwork/metrics"
 )
@@ -25,28 +24,8 @@ import (
 // run is a loop in virtual time on three ranks, the second of which is slow.
 func run(t *testing.T, to hooks.Recorder) *hooks.Report {
 	t.Helper()
-	var rep *hooks.Report
-	_, err := sim.Run(sim.Config{Ranks: 3, Alpha: 1e-5, Speed: [][]sim.Step{sim.Constant(2), sim.Constant(1), sim.Constant(2)}}, func(c *sim.Comm) error {
-		h, err := hooks.New(c, hooks.Loop{Name: "heat", Iterations: dist.Span(0, 90), Adjacent: true, Quantum: 4e-3, Record: to}, lb.Auto())
-		if err != nil {
-			return err
-		}
-		for range 300 {
-			h.Compute(func() { c.Work(1e-3 * float64(h.Range().Len())) })
-			if err := comm.Barrier(c); err != nil {
-				return err
-			}
-			if _, err := h.Hook(); err != nil {
-				return err
-			}
-		}
-		r, err := h.Finish()
-		if r != nil {
-			rep = r
-		}
-		return err
-	})
-	require.NoError(t, err)
+	machine := sim.Config{Ranks: 3, Alpha: 1e-5, Speed: [][]sim.Step{sim.Constant(2), sim.Constant(1), sim.Constant(2)}}
+	rep := heatloop.Run(t, machine, 300, to, lb.Auto())
 	require.NotZero(t, rep.Shifts)
 	return rep
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"shiftwork/apps/internal/cli"
+	"shiftwork/internal/machine"
 )
 
 type flags struct {
@@ -59,7 +60,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		defer cancel()
 	}
 	compete(ctx, f.On, f.Off)
-	cpu, err := cpuTime()
+	cpu, err := machine.CPUTime()
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, "load: getrusage:", err)
 		return 1
@@ -96,13 +97,4 @@ func compute() {
 		x = float64(x*0.999) + 0.5 // a chain of dependent operations, of which no machine makes less
 	}
 	runtime.KeepAlive(x) // or the compiler would leave it out
-}
-
-// cpuTime is the CPU time that the process has used, in user and system mode.
-func cpuTime() (time.Duration, error) {
-	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		return 0, err
-	}
-	return time.Duration(r.Utime.Nano() + r.Stime.Nano()), nil
 }

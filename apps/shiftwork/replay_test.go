@@ -11,10 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"shiftwork/comm"
 	"shiftwork/comm/sim"
-	"shiftwork/dist"
 	"shiftwork/hooks"
+	"shiftwork/internal/heatloop"
 	"shiftwork/lb"
 )
 
@@ -24,24 +23,7 @@ func recorded(t *testing.T) string {
 	var out bytes.Buffer
 	lines := hooks.NewJSONL(&out)
 	cfg := sim.Config{Ranks: 3, Alpha: 1e-5, Speed: [][]sim.Step{{{Speed: 1}}, {{Speed: 1}, {From: 1, Speed: 0.3}}, {{Speed: 1}}}}
-	_, err := sim.Run(cfg, func(c *sim.Comm) error {
-		h, err := hooks.New(c, hooks.Loop{Name: "heat", Iterations: dist.Span(0, 90), Adjacent: true, Quantum: 4e-3, Record: lines}, lb.Auto())
-		if err != nil {
-			return err
-		}
-		for range 150 {
-			h.Compute(func() { c.Work(1e-3 * float64(h.Range().Len())) })
-			if err := comm.Barrier(c); err != nil {
-				return err
-			}
-			if _, err := h.Hook(); err != nil {
-				return err
-			}
-		}
-		_, err = h.Finish()
-		return err
-	})
-	require.NoError(t, err)
+	heatloop.Run(t, cfg, 150, lines, lb.Auto())
 	require.NoError(t, lines.Err())
 	path := filepath.Join(t.TempDir(), "run.jsonl")
 	require.NoError(t, os.WriteFile(path, out.Bytes(), 0o600))

@@ -5,7 +5,6 @@ package mpi_test
 import (
 	"fmt"
 	"os"
-	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"shiftwork/comm"
 	"shiftwork/comm/commtest"
 	"shiftwork/comm/mpi"
+	"shiftwork/internal/machine"
 	"shiftwork/internal/mpirun"
 )
 
@@ -261,9 +261,9 @@ func longWait(c *mpi.Comm) error {
 }
 
 func cpu() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+	t, err := machine.CPUTime()
+	if err != nil {
 		panic(err)
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return t
 }

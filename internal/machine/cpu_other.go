@@ -2,7 +2,10 @@
 
 package machine
 
-import "time"
+import (
+	"errors"
+	"time"
+)
 
-// CPUTime returns the CPU time that this process has used; 0 where it is not known.
-func CPUTime() time.Duration { return 0 }
+// CPUTime is not known on this system: it is an error.
+func CPUTime() (time.Duration, error) { return 0, errors.ErrUnsupported }

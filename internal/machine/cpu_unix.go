@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// CPUTime returns the CPU time that this process has used, user and system, to a microsecond; 0 where it is not known.
-func CPUTime() time.Duration {
+// CPUTime returns the CPU time that this process has used, user and system, to a microsecond.
+func CPUTime() (time.Duration, error) {
 	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return 0
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0, err
 	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
 }

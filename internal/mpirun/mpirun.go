@@ -95,3 +95,21 @@ func run(limit time.Duration, command, env []string) (Result, error) {
 	}
 	return r, nil
 }
+
+// Fields are the fields of the last result line in a program's output; nil if there is none.
+func Fields(output string) map[string]string {
+	var fields map[string]string
+	for line := range strings.Lines(output) {
+		rest, ok := strings.CutPrefix(line, "result: ")
+		if !ok {
+			continue
+		}
+		fields = map[string]string{}
+		for _, field := range strings.Fields(rest) {
+			if key, value, ok := strings.Cut(field, "="); ok {
+				fields[key] = value
+			}
+		}
+	}
+	return fields
+}

@@ -13,7 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"gonum.org/v1/gonum/stat"
+	"shiftwork/internal/mpirun"
+	"shiftwork/scripts/lab/measure"
 )
 
 // bench is one measurement.
@@ -64,9 +65,7 @@ func (b *bench) measure(ctx context.Context, ways []way) ([][]float64, error) {
 type spread struct{ least, median, largest float64 }
 
 func spreadOf(values []float64) spread {
-	s := slices.Sorted(slices.Values(values))
-	middle := stat.Mean(s[(len(s)-1)/2:len(s)/2+1], nil)
-	return spread{s[0], middle, s[len(s)-1]}
+	return spread{slices.Min(values), measure.Median(values), slices.Max(values)}
 }
 
 // ratios divides round by round.
@@ -112,15 +111,8 @@ func timeOf(ctx context.Context, env []string, name string, args ...string) (flo
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, said.String())
 	}
-	for line := range strings.Lines(string(out)) {
-		if !strings.HasPrefix(line, "result: ") {
-			continue
-		}
-		for _, field := range strings.Fields(line) {
-			if v, ok := strings.CutPrefix(field, "time_s="); ok {
-				return strconv.ParseFloat(v, 64)
-			}
-		}
+	if v, ok := mpirun.Fields(string(out))["time_s"]; ok {
+		return strconv.ParseFloat(v, 64)
 	}
 	return 0, fmt.Errorf("%s: there is no time_s in its output", strings.Join(cmd.Args, " "))
 }

@@ -22,8 +22,7 @@ func spreadOf(values []float64) spread {
 	if len(values) == 0 {
 		return spread{median: math.NaN(), low: math.NaN(), high: math.NaN()}
 	}
-	x := slices.Sorted(slices.Values(values))
-	return spread{(x[(len(x)-1)/2] + x[len(x)/2]) / 2, x[0], x[len(x)-1], len(x)}
+	return spread{measure.Median(values), slices.Min(values), slices.Max(values), len(values)}
 }
 
 // group are the runs of a variant, by round.

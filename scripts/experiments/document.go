@@ -35,11 +35,7 @@ func document(st *store, file string, w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
 	}
-	temp := file + ".part"
-	if err := os.WriteFile(temp, []byte(filled), 0o644); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, file); err != nil {
+	if err := replaceFile(file, []byte(filled)); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(w, "%s: tables filled in\n", file)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"shiftwork/scripts/internal/arguments"
 	"shiftwork/scripts/lab/cluster"
 )
 
@@ -82,20 +82,12 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 func parse(args []string) (o options, help string, err error) {
-	var text bytes.Buffer
-	type exit struct{}
-	defer func() {
-		if p := recover(); p != nil { // kong calls Exit in the midst of parsing
-			if _, ok := p.(exit); !ok {
-				panic(p)
-			}
-			help = text.String()
-		}
-	}()
-	k := kong.Must(&o, kong.Name("experiments"), kong.Description("Measure, draw and tabulate what the evaluation shows."),
-		kong.Vars{"budget": strconv.Itoa(defaultBudget)}, kong.Writers(&text, &text), kong.Exit(func(int) { panic(exit{}) }),
-		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}))
-	if _, err := k.Parse(args); err != nil {
+	help, err = arguments.Parse("experiments", "Measure, draw and tabulate what the evaluation shows.",
+		kong.Vars{"budget": strconv.Itoa(defaultBudget)}, args, &o)
+	if help != "" {
+		return o, help, nil
+	}
+	if err != nil {
 		return o, "", refusal{err.Error()}
 	}
 	switch {

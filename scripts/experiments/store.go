@@ -298,6 +298,11 @@ func rewrite[T any](file string, lines []T) error {
 	if err != nil {
 		return err
 	}
+	return replaceFile(file, text)
+}
+
+// replaceFile writes a file beside its place and renames it.
+func replaceFile(file string, text []byte) error {
 	temp := file + ".part"
 	if err := os.WriteFile(temp, text, 0o644); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"shiftwork/internal/jobs"
+	"shiftwork/internal/mpirun"
 )
 
 type options struct {
@@ -141,19 +142,19 @@ func (o options) all(w io.Writer, stop <-chan os.Signal) (bool, error) {
 	return bad == 0, err
 }
 
-// reference runs the program on one rank, which compares its result with a serial run, and returns the field with its checksum.
+// reference runs the program on one rank, which compares its result with a serial run, and returns the checksum as the result line
+// has it.
 func reference(program string, args []string) (string, error) {
 	args = append(slices.Clone(args), "--ranks", "1", "--verify")
 	out, err := exec.Command(program, args...).Output()
 	if err != nil {
 		return "", fmt.Errorf("%s %s: %w", program, strings.Join(args, " "), err)
 	}
-	fields := strings.Fields(string(out))
-	i := slices.IndexFunc(fields, func(f string) bool { return strings.HasPrefix(f, "checksum=") })
-	if i < 0 || !slices.Contains(fields, "verified=true") {
+	fields := mpirun.Fields(string(out))
+	if fields["checksum"] == "" || fields["verified"] != "true" {
 		return "", fmt.Errorf("the run of one rank printed %q", out)
 	}
-	return fields[i], nil
+	return "checksum=" + fields["checksum"], nil
 }
 
 func (o options) one(t jobs.Trial) (jobs.Outcome, error) {

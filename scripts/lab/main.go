@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/alecthomas/kong"
-
+	"shiftwork/scripts/internal/arguments"
 	"shiftwork/scripts/lab/cluster"
 	"shiftwork/scripts/lab/measure"
 )
@@ -96,25 +94,12 @@ func refuse(format string, args ...any) error { return refused{fmt.Errorf(format
 
 // parse reads the command line; help is not empty if that was asked for.
 func parse(args []string) (f flags, help string, err error) {
-	var text bytes.Buffer
-	type exit struct{}
-	defer func() {
-		if p := recover(); p != nil { // kong calls Exit in the midst of parsing
-			if _, ok := p.(exit); !ok {
-				panic(p)
-			}
-			help = text.String()
-		}
-	}()
-	k := kong.Must(&f, kong.Name("lab"),
-		kong.Description("Make this machine a cluster of workstations, run an MPI program on it "+
-			"beside competing loads, and say what they cost."),
-		kong.Writers(&text, &text), kong.Exit(func(int) { panic(exit{}) }),
-		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}))
-	if _, err := k.Parse(args); err != nil {
+	help, err = arguments.Parse("lab", "Make this machine a cluster of workstations, run an MPI program on it "+
+		"beside competing loads, and say what they cost.", nil, args, &f)
+	if err != nil {
 		return f, "", refused{err}
 	}
-	return f, "", nil
+	return f, help, nil
 }
 
 // plan is what the flags ask for.

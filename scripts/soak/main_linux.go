@@ -10,12 +10,12 @@ import (
 	"os/exec"
 	"os/signal"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
 	"shiftwork/internal/jobs"
+	"shiftwork/internal/mpirun"
 )
 
 type options struct {
@@ -109,7 +109,7 @@ func (o options) soak(w io.Writer) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("the run of one rank: %w", err)
 	}
-	want := parse(string(out))["checksum"]
+	want := mpirun.Fields(string(out))["checksum"]
 
 	good := fields["checksum"] == want && want != ""
 	table := fmt.Sprintf("%5s %14s %14s %8s\n", "rank", "then, MiB", "at last, MiB", "growth")
@@ -152,7 +152,7 @@ func (o options) job(stop <-chan os.Signal) (map[string]string, [][]float64, err
 		}
 	}
 	r := j.Result()
-	fields := parse(r.Stdout)
+	fields := mpirun.Fields(r.Stdout)
 	if r.Code != 0 || fields["checksum"] == "" {
 		return nil, nil, fmt.Errorf("the job ended with code %d: %s%s", r.Code, r.Stdout, r.Stderr)
 	}
@@ -172,18 +172,4 @@ func sample(j *jobs.Job, samples [][]float64) {
 	for r, b := range all {
 		samples[r] = append(samples[r], b)
 	}
-}
-
-// parse returns the fields of the result line.
-func parse(output string) map[string]string {
-	fields := map[string]string{}
-	for line := range strings.Lines(output) {
-		if rest, ok := strings.CutPrefix(line, "result: "); ok {
-			for _, f := range strings.Fields(rest) {
-				key, value, _ := strings.Cut(f, "=")
-				fields[key] = value
-			}
-		}
-	}
-	return fields
 }

@@ -6,9 +6,10 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"shiftwork/internal/mpirun"
 )
 
 // Job is a program to run under mpirun, one rank on each workstation, and what competes with it.
@@ -86,24 +87,6 @@ func loadAt(samples []Sample, at time.Duration, k int) time.Duration {
 	return a.Load[k] + time.Duration(part*float64(b.Load[k]-a.Load[k]))
 }
 
-// resultPrefix starts the result line of a program.
-const resultPrefix = "result: "
-
-// parseResult takes a result line apart; nil if it is not one.
-func parseResult(line string) map[string]string {
-	rest, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), resultPrefix)
-	if !ok {
-		return nil
-	}
-	values := map[string]string{}
-	for _, field := range strings.Fields(rest) {
-		if key, value, ok := strings.Cut(field, "="); ok {
-			values[key] = value
-		}
-	}
-	return values
-}
-
 // resultFinder passes everything on, and notes the last result line and when it came.
 type resultFinder struct {
 	out   io.Writer
@@ -124,7 +107,7 @@ func (f *resultFinder) Write(p []byte) (int, error) {
 			}
 			continue
 		}
-		if values := parseResult(string(f.rest)); values != nil {
+		if values := mpirun.Fields(string(f.rest)); values != nil {
 			f.line, f.at = values, time.Since(f.began)
 		}
 		f.rest = f.rest[:0]

@@ -177,7 +177,7 @@ func timed(ctx context.Context, on Runner, job cluster.Job) (*cluster.Result, fl
 
 func (c *Comparison) conclude(s Setting) {
 	for _, mode := range Modes {
-		c.Median[mode] = median(c.Times[mode])
+		c.Median[mode] = Median(c.Times[mode])
 		var efficiencies []float64
 		for _, r := range c.Runs[mode] {
 			if e, ok := s.Efficiency(r); ok {
@@ -185,14 +185,14 @@ func (c *Comparison) conclude(s Setting) {
 			}
 		}
 		if len(efficiencies) > 0 {
-			c.Efficiency[mode] = median(efficiencies)
+			c.Efficiency[mode] = Median(efficiencies)
 		}
 	}
 	var began []float64
 	for _, r := range c.Runs[On] {
 		began = append(began, float64(r.Began))
 	}
-	c.Ideal = Ideal(c.Median[Dedicated], s.Speeds(), s.Job.Loads, time.Duration(median(began)))
+	c.Ideal = Ideal(c.Median[Dedicated], s.Speeds(), s.Job.Loads, time.Duration(Median(began)))
 	c.Removed, c.Penalty = PenaltyRemoved(c.Median[Off], c.Median[On], c.Ideal)
 }
 

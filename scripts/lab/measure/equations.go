@@ -63,8 +63,8 @@ func Ideal(dedicated float64, speeds []float64, loads []cluster.Load, began time
 	}
 }
 
-// median of values, of which there must be some.
-func median(values []float64) float64 {
+// Median of values, of which there must be some.
+func Median(values []float64) float64 {
 	x := slices.Sorted(slices.Values(values))
 	return (x[(len(x)-1)/2] + x[len(x)/2]) / 2
 }

@@ -131,10 +131,10 @@ func TestIdealAgainstBruteForce(t *testing.T) {
 
 func TestMedian(t *testing.T) {
 	x := []float64{3, 1, 2}
-	assert.Equal(t, 2.0, median(x))
+	assert.Equal(t, 2.0, Median(x))
 	assert.Equal(t, []float64{3, 1, 2}, x, "left as it was")
-	assert.Equal(t, 2.5, median([]float64{4, 1, 2, 3}))
-	assert.Equal(t, 7.0, median([]float64{7}))
+	assert.Equal(t, 2.5, Median([]float64{4, 1, 2, 3}))
+	assert.Equal(t, 7.0, Median([]float64{7}))
 }
 
 // imitation is a cluster whose program takes known times.

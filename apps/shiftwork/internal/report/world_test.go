@@ -10,10 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"shiftwork/comm"
 	"shiftwork/comm/sim"
 	"shiftwork/dist"
 	"shiftwork/hooks"
+	"shiftwork/internal/heatloop"
 	"shiftwork/lb"
 )
 
@@ -22,30 +22,9 @@ import (
 func recorded(t testing.TB, cfg lb.Config) ([]byte, *hooks.Report) {
 	t.Helper()
 	var out bytes.Buffer
-	var report *hooks.Report
 	lines := hooks.NewJSONL(&out)
 	machine := sim.Config{Ranks: 3, Alpha: 1e-5, SendOverhead: 1e-6, Speed: [][]sim.Step{{{Speed: 1}}, {{Speed: 1}, {From: 1, Speed: 0.3}, {From: 3, Speed: 1}}, {{Speed: 1}}}}
-	_, err := sim.Run(machine, func(c *sim.Comm) error {
-		h, err := hooks.New(c, hooks.Loop{Name: "heat", Iterations: dist.Span(0, 90), Adjacent: true, Quantum: 4e-3, Record: lines}, cfg)
-		if err != nil {
-			return err
-		}
-		for range 150 {
-			h.Compute(func() { c.Work(1e-3 * float64(h.Range().Len())) })
-			if err := comm.Barrier(c); err != nil {
-				return err
-			}
-			if _, err := h.Hook(); err != nil {
-				return err
-			}
-		}
-		r, err := h.Finish()
-		if r != nil {
-			report = r
-		}
-		return err
-	})
-	require.NoError(t, err)
+	report := heatloop.Run(t, machine, 150, lines, cfg)
 	require.NoError(t, lines.Err())
 	return out.Bytes(), report
 }
