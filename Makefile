@@ -5,7 +5,8 @@
 # make lint   gofmt, go vet, staticcheck
 # make setup  checks for Open MPI, and installs it on Debian and Ubuntu
 # make evaluation  measures what docs/evaluation.md shows (an hour, as root, on an idle machine), draws it and fills in its tables
-# make bench  the Go benchmarks, for benchstat; bench-c holds the programs against plain C and MPI (docs/performance.md)
+# make bench  the Go benchmarks, for benchstat (docs/performance.md); bench-c holds the programs against plain C and MPI (installs
+#             libopenblas-dev on Debian and Ubuntu), bench-hooks those with hooks that never interact against loops without hooks
 # make test-openblas  what the build tag openblas adds; installs libopenblas-dev on Debian and Ubuntu
 # make clean  removes what was built
 #
@@ -14,7 +15,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: setup build run lint test test-nompi test-mpi test-openblas bench bench-c evaluation clean test-browser
+.PHONY: setup build run lint test test-nompi test-mpi test-openblas bench bench-c bench-hooks evaluation clean test-browser
 
 # Every command that compiles MPI runs under the flags of mpicc; they are known only after set-up.
 MPI := . scripts/env.sh &&
@@ -64,8 +65,20 @@ bench: build
 	$(MPI) CGO_ENABLED=1 go test -run '^$$' -bench '$(BENCH)' -benchmem -count 6 -timeout 60m -p 1 \
 		./apps/internal/kernel ./comm/... ./dist ./filter ./hooks ./lb ./loops ./pipeline
 
+# Rows with the usual build of mm, and with OpenBLAS's.
 bench-c: build
-	$(MPI) CGO_ENABLED=1 go run ./scripts/bench c
+	@scripts/setup-openblas.sh
+	$(MPI) CGO_ENABLED=1 go build -tags openblas -o ./mm-openblas ./apps/mm
+	$(MPI) CGO_ENABLED=1 go build -o build/bench ./scripts/bench
+	build/bench c
+
+# The tags are those of package hooks: doc.go there, "Builds for measuring".
+bench-hooks: build
+	for tag in nohooks idlehooks; do \
+		(mkdir -p build/$$tag && $(MPI) CGO_ENABLED=1 go build -tags $$tag -o build/$$tag/ ./apps/sor ./apps/mm); \
+	done
+	$(MPI) CGO_ENABLED=1 go build -o build/bench ./scripts/bench
+	build/bench hooks
 
 # Not part of make test: nobody needs OpenBLAS.
 test-openblas: setup

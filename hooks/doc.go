@@ -47,6 +47,18 @@
 // can be strip mined only where ranks do not wait for each other, which is what Free does with its chunks (the MM of the
 // paper). The measured costs are those of the beginning; a nest that changes its nature later keeps its hook.
 //
+// # Builds for measuring
+//
+// What hooks cost a whole program is measured by holding builds of it against each other (docs/performance.md):
+//
+//	go build                    hooks as described here
+//	go build -tags idlehooks    hooks that are placed, count, time and look for messages as ever, but never interact: of a balanced
+//	                            loop every execution of the hook is one of those between two interactions
+//	go build -tags nohooks      loops without hooks: Hook, Pass, Begin and End do nothing, a Free loop hands out all that a rank
+//	                            has at once, nothing is balanced, and reports hold no times of ranks
+//
+// The results are the same, bit for bit. The tests of this package hold the usual build alone.
+//
 // # Limits
 //
 // The master is a role of rank 0 and has no thread of its own: rank 0 serves it in its hooks and while it waits for

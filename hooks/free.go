@@ -119,11 +119,12 @@ func NewFree(c comm.Comm, loop FreeLoop, cfg lb.Config) (*Free, error) {
 		f.queue = append(f.queue, part{Range: own})
 	}
 	f.began = c.Now()
-	f.active = cfg.Policy != lb.Off && c.Size()-first > 1 && loop.Iterations.Len() > 0
+	f.active = present && cfg.Policy != lb.Off && c.Size()-first > 1 && loop.Iterations.Len() > 0
 	if f.active {
 		if err := f.startMaster(first, start); err != nil {
 			return nil, err
 		}
+		f.final = !reporting
 	}
 	f.began = c.Now()
 	f.since, f.due = f.began, f.began
@@ -201,9 +202,11 @@ func (f *Free) Next() (repetition int, r dist.Range, ok bool, err error) {
 		return 0, r, false, nil
 	}
 	f.chunk = f.cut()
-	f.start, f.startCPU = f.c.Now(), f.cpuTime()
-	if f.handedOut > 0 && (f.between == 0 || f.start-f.ended < f.between) {
-		f.between = f.start - f.ended
+	if present {
+		f.start, f.startCPU = f.c.Now(), f.cpuTime()
+		if f.handedOut > 0 && (f.between == 0 || f.start-f.ended < f.between) {
+			f.between = f.start - f.ended
+		}
 	}
 	f.handedOut += f.chunk.Len()
 	return f.chunk.repetition, f.chunk.Range, true, nil
@@ -222,6 +225,21 @@ func (f *Free) finishChunk() {
 	if f.chunk.Empty() {
 		return
 	}
+	if present {
+		f.timeChunk()
+	}
+	f.chunk.repetition++
+	f.insert(f.chunk)
+	f.chunk = part{}
+	if f.watching != nil && f.watching.due(f.ended) {
+		done := f.total.units + f.units
+		steps := float64(f.loop.Repeat) * done / (done + f.remaining())
+		f.watching.pulse(f.ended, Pulse{Loop: f.loop.Name, Phases: f.total.chunks + f.chunks, Steps: steps})
+	}
+}
+
+// timeChunk ends the computing of the chunk that was handed out last.
+func (f *Free) timeChunk() {
 	f.ended = f.c.Now()
 	took := f.ended - f.start
 	units := f.loop.Weights.Units(f.chunk.Range)
@@ -245,14 +263,6 @@ func (f *Free) finishChunk() {
 		if trying && f.grain.settled {
 			f.closeBooks(f.c.Now()) // the rate with short chunks says nothing about the rate from here on
 		}
-	}
-	f.chunk.repetition++
-	f.insert(f.chunk)
-	f.chunk = part{}
-	if f.watching != nil && f.watching.due(f.ended) {
-		done := f.total.units + f.units
-		steps := float64(f.loop.Repeat) * done / (done + f.remaining())
-		f.watching.pulse(f.ended, Pulse{Loop: f.loop.Name, Phases: f.total.chunks + f.chunks, Steps: steps})
 	}
 }
 

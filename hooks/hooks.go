@@ -131,7 +131,7 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 	// With one iteration a rank, or fewer, there is nothing that could be shifted.
 	workers := c.Size() - first
 	h.began = c.Now()
-	h.active = cfg.Policy != lb.Off && workers > 1 && loop.Iterations.Len() > workers
+	h.active = present && cfg.Policy != lb.Off && workers > 1 && loop.Iterations.Len() > workers
 	if h.active {
 		if loop.Weights.Uniform() && cfg.Policy == lb.On {
 			h.weights.grid = lb.NewGrid(loop.Iterations, workers)
@@ -140,6 +140,9 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 		}
 		if err := h.startMaster(first, start); err != nil {
 			return nil, err
+		}
+		if !reporting {
+			h.next = math.MaxInt
 		}
 	}
 	h.began = c.Now()
@@ -292,6 +295,9 @@ func (h *Hooks) Quantum() (float64, error) {
 // Begin starts the computing of a phase. What lies between Begin and End is the computing that rates are made of;
 // waiting for a neighbour and communication belong outside.
 func (h *Hooks) Begin() {
+	if !present {
+		return
+	}
 	h.start = h.c.Now()
 	h.laps.since = h.start
 	h.inPhase = true
@@ -307,6 +313,9 @@ func (h *Hooks) End() {
 // EndPart ends the computing of a phase that did the given fraction of each own iteration, such as one strip of a
 // strip-mined loop. Fractions of a phase whose computing is interrupted add up: EndPart(0), and End at last.
 func (h *Hooks) EndPart(fraction float64) {
+	if !present {
+		return
+	}
 	h.ended = h.c.Now()
 	took := h.ended - h.start
 	h.compute += took
@@ -363,6 +372,9 @@ func (h *Hooks) Annotate() {
 // instruction and carries it out. After it returned true, Range may differ, and the data of the iterations is there.
 // Every rank that the instruction concerns obeys it at the same call; ranks that it does not concern wait for nobody.
 func (h *Hooks) Hook() (moved bool, err error) {
+	if !present {
+		return false, nil
+	}
 	h.endPhase()
 	if !h.active {
 		return false, nil
@@ -376,9 +388,13 @@ func (h *Hooks) Hook() (moved bool, err error) {
 	return moved, err
 }
 
-// Pass ends a phase after which work cannot move: an interaction that is due waits for the next Hook. Every rank must call it
-// at the same phases.
-func (h *Hooks) Pass() error {
+// Pass ends so many phases after which work cannot move: an interaction that is due waits for the next Hook. Every rank must
+// call it at the same phases.
+func (h *Hooks) Pass(phases int) error {
+	if !present {
+		return nil
+	}
+	h.phase += phases - 1
 	h.endPhase()
 	return h.serve()
 }

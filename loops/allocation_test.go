@@ -1,6 +1,7 @@
 package loops_test
 
 import (
+	"fmt"
 	"runtime"
 	"testing"
 
@@ -32,8 +33,9 @@ func (m *meter) each(of int) float64 { return float64(m.after.Mallocs-m.before.M
 func TestStripsAndHooksAllocateNothing(t *testing.T) {
 	const n, sweeps, block, from, to = 102, 400, 10, 100, 300
 	const strips = (n - 2) / block
-	for _, policy := range []lb.Policy{lb.Off, lb.On} {
-		t.Run(policy.String(), func(t *testing.T) {
+	for k := range 4 {
+		policy, reach := []lb.Policy{lb.Off, lb.On}[k%2], k/2
+		t.Run(fmt.Sprintf("%v, reach %d", policy, reach), func(t *testing.T) {
 			cfg := lb.Auto()
 			cfg.Policy, cfg.Period = policy, 1 // s: longer than the run
 			var m meter
@@ -41,6 +43,7 @@ func TestStripsAndHooksAllocateNothing(t *testing.T) {
 				u, done := loops.NewMatrix(n, n), 0
 				_, err := loops.DOACROSS{
 					Outer: sweeps, Rows: loops.Span(1, n-1), Strip: loops.Span(1, n-1), Block: block, Arrays: []loops.Array{u},
+					Reach: reach,
 					Body: func(rows, strip loops.Range) {
 						if c.Rank() == 0 && strip.Lo == 1 {
 							m.at(done, from, to)
@@ -56,8 +59,8 @@ func TestStripsAndHooksAllocateNothing(t *testing.T) {
 				}.Run(c, cfg)
 				return err
 			}))
-			// An interaction or two at the start, and the run time's own.
-			require.Less(t, m.each(3*strips*(to-from)), 0.02, "allocations for each strip of each rank")
+			// An interaction or two at the start, and the run time's own; blocks that lean are looked at in one of some 20 sweeps.
+			require.Less(t, m.each(3*strips*(to-from)), 0.02+0.03*float64(reach), "allocations for each strip of each rank")
 		})
 	}
 }

@@ -48,17 +48,6 @@ func (x relaxation) after(sweeps int) []*loops.Matrix {
 }
 
 func (x relaxation) resume(c comm.Comm, cfg lb.Config, k loops.Checkpoint, stop func(begun int) string) (*loops.Report, error) {
-	return x.resumeLeaning(c, cfg, k, stop, 0)
-}
-
-// leaning is a relaxation whose blocks lean.
-type leaning struct{ relaxation }
-
-func (x leaning) resume(c comm.Comm, cfg lb.Config, k loops.Checkpoint, stop func(begun int) string) (*loops.Report, error) {
-	return x.resumeLeaning(c, cfg, k, stop, 1)
-}
-
-func (x relaxation) resumeLeaning(c comm.Comm, cfg lb.Config, k loops.Checkpoint, stop func(begun int) string, ahead int) (*loops.Report, error) {
 	own := loops.Initial(c, x.span(), cfg)
 	u := x.matrices(own)
 	count := newCounters(own)
@@ -78,10 +67,10 @@ func (x relaxation) resumeLeaning(c comm.Comm, cfg lb.Config, k loops.Checkpoint
 	}
 	d := loops.DOACROSS{
 		Outer: x.sweeps, Rows: x.span(), Strip: x.strip(), Weights: x.weights, Block: x.block, Every: x.every, Quantum: 0.004,
-		Checkpoint: k, Ahead: ahead,
+		Checkpoint: k, Reach: x.reach,
 		Body: func(rows, strip loops.Range) {
 			if strip.Lo == x.strip().Lo {
-				if ahead == 0 {
+				if x.reach == 0 {
 					count.more(rows)
 				}
 				begun++
@@ -89,13 +78,13 @@ func (x relaxation) resumeLeaning(c comm.Comm, cfg lb.Config, k loops.Checkpoint
 			largest = max(largest, rows.Hi)
 			x.body(u, rows, strip)
 			each := 1e-4
-			if ahead > 0 {
+			if x.reach > 0 {
 				each = 1e-6 // short sweeps lean
 			}
 			work(c, each*x.weights.Units(rows)*float64(strip.Len())*j.factor())
 		},
 	}
-	if ahead == 0 {
+	if x.reach == 0 {
 		d.Local = []hooks.Array{count}
 	}
 	for _, m := range u {
@@ -132,7 +121,7 @@ func (x relaxation) resumeLeaning(c comm.Comm, cfg lb.Config, k loops.Checkpoint
 			}
 		}
 	}
-	if x.cols > 0 && ahead == 0 {
+	if x.cols > 0 && x.reach == 0 {
 		err = count.check(rep.Own, rep.Steps)
 	}
 	return rep, err
@@ -279,13 +268,14 @@ func TestLeaningGoesOnWhereItStopped(t *testing.T) {
 	checks(t, 15)
 	base, stops, leaned := scratch(t), 0, 0
 	rapid.Check(t, func(t *rapid.T) {
-		x := leaning{relaxation{
+		x := relaxation{
 			rows:   rapid.IntRange(100, 250).Draw(t, "rows"),
 			cols:   rapid.IntRange(1, 12).Draw(t, "cols"),
 			arrays: rapid.IntRange(1, 2).Draw(t, "arrays"),
 			sweeps: rapid.IntRange(0, 60).Draw(t, "sweeps"),
 			block:  rapid.IntRange(0, 5).Draw(t, "block"),
-		}}
+			reach:  rapid.IntRange(1, 3).Draw(t, "reach"),
+		}
 		if rapid.Bool().Draw(t, "after") {
 			x.every, x.stop = rapid.IntRange(1, 30).Draw(t, "every"), rapid.IntRange(1, 80).Draw(t, "stop")
 		}

@@ -34,14 +34,17 @@ type DOACROSS struct {
 	Local   []hooks.Array // data that only moves with its iterations: coefficients, right-hand sides
 	Block   int           // columns in a strip; 0: chosen from measured costs, again and again (package pipeline)
 
-	// Body does one strip of one sweep for the given rows: those that this rank owns, or (see Ahead) as many a little
-	// before or behind them. Its effect must not depend on how Rows and Strip are split.
+	// Body does one strip of one sweep for the given rows: those that this rank owns or, with Reach, any near them. Its
+	// effect must not depend on how Rows and Strip are split.
 	Body func(rows, strip Range)
 
-	// Ahead is how many columns behind the strip Body reads in the rows that it is given: 1 in the nest above. Where it is
-	// set and there are no Local arrays, blocks lean: they are shifted by a row from sweep to sweep, and back after some,
-	// so that ranks need not keep step with their right neighbours while one of them is off its core. 0: blocks stand still.
-	Ahead int
+	// Reach is how many columns to the left and to the right of an element Body reads at most, fixed ones outside Strip
+	// aside: 1 in the nest above. 0: any number. Where it is set and there are no Local arrays,
+	//   - blocks lean: they are shifted by a row from sweep to sweep, and back after some, so that ranks need not keep step
+	//     with their right neighbours while one of them is off its core;
+	//   - several sweeps pass over rows and columns that fit the cache, one behind the other, before the next ones: calls of
+	//     Body are then for several sweeps in turn, each element's in the order that the nest demands.
+	Reach int
 
 	// After, if set, is called on every rank when all have finished Every more sweeps (0 means 1); it may use c's
 	// collectives. All ranks must return the same; true ends the loop. It drains the pipeline: do it rarely.
@@ -88,8 +91,8 @@ func (d DOACROSS) validate(cfg lb.Config) error {
 	if d.Strip.Hi < d.Strip.Lo {
 		faults = append(faults, fmt.Errorf("strip %v: the end lies before the beginning", d.Strip))
 	}
-	if d.Ahead < 0 {
-		faults = append(faults, fmt.Errorf("body reads %d columns ahead: at least 1, or 0 for any number", d.Ahead))
+	if d.Reach < 0 {
+		faults = append(faults, fmt.Errorf("reach %d columns: at least 1, or 0 for any number", d.Reach))
 	}
 	if d.Every < 0 {
 		faults = append(faults, fmt.Errorf("every %d sweeps: at least 1, or 0 for 1", d.Every))
@@ -119,17 +122,18 @@ type across struct {
 
 	tuner tuner
 	told  told
-	block int // columns in a strip of strips, but perhaps the last
+	width int // columns in a strip of strips, but perhaps the last
 
-	// Strips may differ from sweep to sweep, so that nothing need stop when the block size changes: messages are
+	// Strips may differ from batch to batch, so that nothing need stop when the block size changes: messages are
 	// matched by the columns that they hold.
-	strips   []Range       // of the sweep that is under way, or else comes next
-	at       point         // to which this rank has come
-	current  []Range       // strips of sweep at.sweep
-	previous []Range       // and of the sweep before it
-	ups      int           // the first messages from the right that are not here yet: their sweep ...
-	upStrip  int           // ... and their strip
-	sent     [2][]outgoing // by side
+	strips   []Range // of the batch that is under way, or else comes next
+	at       point   // to which this rank has come
+	current  batch   // with sweep at.sweep
+	previous batch   // and the one before it
+	upBatch  int     // the first messages from the right that are not here yet: the ordinal of their batch ...
+	upStrip  int     // ... and their strip
+	mail     mail
+	pieces   []piece
 
 	lean     lean
 	leanMost int     // what lean.most may become at most
@@ -138,20 +142,8 @@ type across struct {
 	quantum  float64 // s
 }
 
-// The sides of a block.
-const (
-	toLeft = iota
-	toRight
-)
-
 // point is where all columns below column are of the given sweep, and the others of the sweep before.
 type point struct{ sweep, column int }
-
-// outgoing is a part of a boundary row that may be on its way still, sent from where it lies.
-type outgoing struct {
-	q    comm.Request
-	from point
-}
 
 func (x *across) run(cfg lb.Config) (*Report, error) {
 	d := &x.d
@@ -167,6 +159,9 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 		workers--
 	}
 	x.leanMost = d.mostLean(workers)
+	if d.mayLean() && workers == 1 {
+		x.lean.most = alone
+	}
 	x.startTuning()
 	x.at.column = d.Strip.Lo
 	phases := 0
@@ -176,8 +171,8 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	x.h, err = hooks.New(x.c, hooks.Loop{
 		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: all, Adjacent: true,
 		Phases: phases, Quantum: d.Quantum, Before: x.before, Record: d.Record,
-		Agreed: fmt.Sprintf("%d sweeps, strip %v, block size %d, %d columns ahead, %d arrays with boundary rows, %d local, stop test %v after every %d sweeps",
-			d.Outer, d.Strip, d.Block, d.Ahead, len(d.Arrays), len(d.Local), d.After != nil, d.Every),
+		Agreed: fmt.Sprintf("%d sweeps, strip %v, block size %d, reach %d, %d arrays with boundary rows, %d local, stop test %v after every %d sweeps",
+			d.Outer, d.Strip, d.Block, d.Reach, len(d.Arrays), len(d.Local), d.After != nil, d.Every),
 	}, cfg)
 	if err != nil {
 		return nil, err
@@ -190,6 +185,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	defer x.h.Annotate()
 	x.setOwn()
 	x.left, x.right = x.h.Neighbours()
+	x.mail = mail{c: x.c, arrays: d.Arrays}
 	x.boundary = exchange{c: x.c, arrays: d.Arrays, left: x.left, right: x.right}
 	if err := x.pauses.load(x.h.Ranges()); err != nil {
 		return nil, err
@@ -208,10 +204,10 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 			if err := x.tune(); err != nil {
 				return err
 			}
-			if err := x.sweep(); err != nil {
+			if err := x.batch(); err != nil {
 				return err
 			}
-			x.rep.Steps++
+			x.rep.Steps += x.current.count
 			if done := x.pauses.first + x.rep.Steps; d.After != nil && done%max(1, d.Every) == 0 {
 				if err := x.gather(); err != nil {
 					return err
@@ -239,7 +235,10 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	for i := range x.rep.Tunings {
 		x.rep.Tunings[i].Sweep += x.pauses.first
 	}
-	x.rep.Block, x.rep.Lean = x.block, x.lean.most
+	x.rep.Block = x.width
+	if x.leanMost > 0 {
+		x.rep.Lean = x.lean.most
+	}
 	if x.c.Rank() != 0 {
 		x.rep.Untuned = ""
 	}
@@ -275,9 +274,9 @@ func (x *across) setOwn() {
 
 // setBlock sets the strips of the sweeps to come; all ranks do so between the same two.
 func (x *across) setBlock(b int) {
-	x.block = max(1, min(b, x.d.Strip.Len()))
+	x.width = max(1, min(b, x.d.Strip.Len()))
 	x.strips = nil // current and previous may be the old ones
-	x.cut(x.block, x.d.Strip.Hi)
+	x.cut(x.width, x.d.Strip.Hi)
 }
 
 // cut appends strips of the given number of columns, up to column hi, to those that there are.
@@ -291,18 +290,19 @@ func (x *across) cut(block, hi int) {
 	}
 }
 
-func (x *across) sweep() error {
-	x.previous, x.current = x.current, x.strips
-	x.at = point{x.rep.Steps, x.d.Strip.Lo}
-	x.lean.step(x.rep.Steps, x.stop())
-	for _, strip := range x.current {
-		if err := x.strip(strip); err != nil {
+// batch does one batch, strip by strip.
+func (x *across) batch() error {
+	x.previous, x.current = x.current, x.next()
+	b := &x.current
+	x.at = point{b.last(), x.d.Strip.Lo}
+	for i := range b.strips {
+		if err := x.strip(b, i); err != nil {
 			return err
 		}
 		// What follows happens between this strip and the next one.
-		x.at.column = strip.Hi
+		x.at.column = b.strips[i].Hi
 		if !x.lean.upright() {
-			if err := x.h.Pass(); err != nil {
+			if err := x.h.Pass(b.count); err != nil {
 				return err
 			}
 			continue
@@ -326,63 +326,31 @@ func (x *across) sweep() error {
 	return nil
 }
 
-func (x *across) strip(strip Range) error {
+// strip does strip number i of all sweeps of a batch.
+func (x *across) strip(b *batch, i int) error {
 	if x.own.Empty() {
 		return nil
 	}
-	before := point{x.at.sweep - 1, strip.Hi}
-	if x.lean.back() {
-		before.column += x.d.Ahead // some of the rows that come from the right are computed here
+	behind := b.strips[i].Hi
+	before := point{b.sweep - 1, behind}
+	if b.back {
+		before.column += x.d.Reach // some of the rows that come from the right are computed here
 	}
 	if err := x.receiveUps(before); err != nil {
 		return err
 	}
-	// Boundary rows are sent from where they lie: what was sent of these columns before this lean began must have left.
-	if err := x.waitSent(point{x.lean.began - 1, strip.Hi}); err != nil {
+	if err := x.mail.receive(x.left, tagDown, x.downs(b, i, func(rows Range) int { return rows.Lo - 1 })); err != nil {
 		return err
 	}
-	rows := x.leaning()
-	if x.left >= 0 {
-		for _, a := range x.d.Arrays {
-			if err := receive(x.c, x.left, tagDown, a.Part(rows.Lo-1, strip)); err != nil {
-				return err
-			}
-		}
-	}
-	units := x.d.Weights.Units(rows)
 	began := x.c.Now()
 	x.h.Begin()
-	x.d.Body(rows, strip)
-	x.h.EndPart(units / x.units * float64(strip.Len()) / float64(x.d.Strip.Len()))
-	x.tuner.timed(strip.Len(), x.block, units, (x.c.Now() - began).Seconds())
-	from := point{x.at.sweep, strip.Lo}
-	for _, a := range x.d.Arrays {
-		if x.right >= 0 {
-			if err := x.send(toRight, tagDown, a.Part(rows.Hi-1, strip), from); err != nil {
-				return err
-			}
-		}
-		if x.left >= 0 {
-			for i := x.own.Lo + x.lean.now; i <= x.own.Lo+x.lean.after; i++ {
-				if err := x.send(toLeft, tagUp, a.Part(i, strip), from); err != nil {
-					return err
-				}
-			}
-		}
+	work := x.compute(b, i)
+	x.h.EndPart(work / x.units / float64(x.d.Strip.Len()))
+	x.tuner.timed(b.strips[i].Len(), x.width, work/float64(b.strips[i].Len()), (x.c.Now() - began).Seconds())
+	if err := x.mail.send(x.right, tagDown, x.downs(b, i, func(rows Range) int { return rows.Hi - 1 })); err != nil {
+		return err
 	}
-	return nil
-}
-
-// leaning are the rows that this rank computes in this sweep.
-func (x *across) leaning() Range {
-	rows := x.own
-	if x.left >= 0 {
-		rows.Lo += x.lean.now
-	}
-	if x.right >= 0 {
-		rows.Hi += x.lean.now
-	}
-	return rows
+	return x.mail.send(x.left, tagUp, x.ups(b, i, x.own.Lo))
 }
 
 // stop is the number of sweeps after which all ranks meet.
@@ -395,40 +363,9 @@ func (x *across) stop() int {
 	return stop - x.pauses.first
 }
 
-func (x *across) send(side, tag int, b []byte, from point) error {
-	to := x.left
-	if side == toRight {
-		to = x.right
-	}
-	q, err := x.c.Isend(to, tag, b)
-	if err == nil {
-		x.sent[side] = append(x.sent[side], outgoing{q, from})
-	}
-	return err
-}
-
 // reaches reports whether a strip that begins at from has columns below p.
 func (p point) reaches(from point) bool {
 	return from.sweep < p.sweep || from.sweep == p.sweep && from.column < p.column
-}
-
-// waitSent waits for what was sent before p.
-func (x *across) waitSent(p point) error {
-	if err := x.waitSentTo(toLeft, p); err != nil {
-		return err
-	}
-	return x.waitSentTo(toRight, p)
-}
-
-func (x *across) waitSentTo(side int, p point) error {
-	n, sent := 0, x.sent[side]
-	for ; n < len(sent) && p.reaches(sent[n].from); n++ {
-		if _, err := sent[n].q.Wait(); err != nil {
-			return err
-		}
-	}
-	x.sent[side] = append(sent[:0], sent[n:]...)
-	return nil
 }
 
 // receiveUps receives what the right neighbour has sent, or will have sent when it comes to p, of its first rows.
@@ -436,26 +373,22 @@ func (x *across) receiveUps(p point) error {
 	if x.right < 0 {
 		return nil
 	}
-	for x.ups <= x.at.sweep {
-		strips, now, after := x.current, x.lean.now, x.lean.after
-		if x.ups < x.at.sweep {
-			strips, now, after = x.previous, x.lean.previous, x.lean.now
+	for x.upBatch <= x.current.ordinal {
+		b := &x.current
+		if x.upBatch < b.ordinal {
+			b = &x.previous
 		}
-		switch {
-		case x.upStrip == len(strips) || after < now:
-			x.ups, x.upStrip = x.ups+1, 0
-		case p.reaches(point{x.ups, strips[x.upStrip].Lo}):
-			for _, a := range x.d.Arrays {
-				for i := x.own.Hi + now; i <= x.own.Hi+after; i++ {
-					if err := receive(x.c, x.right, tagUp, a.Part(i, strips[x.upStrip])); err != nil {
-						return err
-					}
-				}
-			}
-			x.upStrip++
-		default:
+		if x.upStrip == len(b.strips) || !b.sendsUp() {
+			x.upBatch, x.upStrip = x.upBatch+1, 0
+			continue
+		}
+		if !p.reaches(point{b.last(), x.part(b, x.upStrip, b.count-1).Lo}) {
 			return nil
 		}
+		if err := x.mail.receive(x.right, tagUp, x.ups(b, x.upStrip, x.own.Hi)); err != nil {
+			return err
+		}
+		x.upStrip++
 	}
 	return nil
 }
@@ -470,18 +403,10 @@ func (x *across) catchUp() error {
 
 // before is called at the hook where this rank is about to give or take rows, with nothing but up-messages under way.
 func (x *across) before(have, want dist.Range) error {
-	if have.Lo != want.Lo {
-		if err := x.waitSentTo(toLeft, x.at); err != nil {
-			return err
-		}
-	}
 	if have.Hi == want.Hi {
 		return nil // the boundary to the right stays: its messages flow on
 	}
-	if err := x.catchUp(); err != nil {
-		return err
-	}
-	return x.waitSentTo(toRight, x.at)
+	return x.catchUp()
 }
 
 // resume goes on after a shift: the boundary rows along each boundary that moved are exchanged anew.
@@ -504,18 +429,5 @@ func (x *across) drain() error {
 	if err := x.catchUp(); err != nil {
 		return err
 	}
-	return x.waitSent(point{x.at.sweep + 1, x.d.Strip.Lo})
-}
-
-func waitAll(reqs []comm.Request) error {
-	for i, q := range reqs {
-		if q == nil {
-			continue
-		}
-		reqs[i] = nil
-		if _, err := q.Wait(); err != nil {
-			return err
-		}
-	}
-	return nil
+	return x.mail.flush()
 }

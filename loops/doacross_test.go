@@ -23,6 +23,7 @@ import (
 type relaxation struct {
 	rows, cols, arrays, sweeps int
 	block, every, stop         int // stop: the sweep after which After ends the loop, 0: there is no After
+	reach                      int // columns to each side; 0: to the left as far as it likes
 	weights                    dist.Weights
 }
 
@@ -36,11 +37,15 @@ func (x relaxation) size() (rows, cols int) { return x.rows + 2, x.cols + 3 }
 func (x relaxation) body(u []*loops.Matrix, rows, strip loops.Range) {
 	for i := rows.Lo; i < rows.Hi; i++ {
 		for j := strip.Lo; j < strip.Hi; j++ {
+			left, right, far, first := 2, 1, 9, 2
+			if x.reach > 0 { // row, above and below have fixed columns 0, 1 and the last one
+				left, right, far, first = min(2, x.reach), x.reach, x.reach, 0
+			}
 			sum := 0.0
 			for k, m := range u {
 				above, row, below := m.Row(i-1), m.Row(i), m.Row(i+1)
-				sum += float64(k+1) * (row[j-1] + 0.5*row[j-2] + row[j+1] + 0.1*row[x.cols+2])
-				sum += above[j] + 0.7*above[j-1] + 0.3*above[2] + 0.2*above[max(0, j-9)] + below[j]
+				sum += float64(k+1) * (row[j-1] + 0.5*row[j-left] + row[min(j+right, x.cols+2)] + 0.1*row[x.cols+2])
+				sum += above[j] + 0.7*above[j-1] + 0.3*above[first] + 0.2*above[max(0, j-far)] + below[j]
 			}
 			for k, m := range u {
 				m.Row(i)[j] = 0.11*sum + 0.3*float64(k)*m.Row(i)[j]

@@ -18,7 +18,7 @@ func relaxPlate(c comm.Comm) error {
 	}
 	sweep := loops.DOACROSS{
 		Outer: sweeps, Rows: loops.Span(1, n-1), Strip: loops.Span(1, n-1),
-		Arrays: []loops.Array{u}, Ahead: 1, // row[i+1]
+		Arrays: []loops.Array{u}, Reach: 1, // row[i-1], row[i+1]
 		Body: func(rows, strip loops.Range) {
 			for j := rows.Lo; j < rows.Hi; j++ {
 				above, row, below := u.Row(j-1), u.Row(j), u.Row(j+1)

@@ -55,7 +55,7 @@ func sweeps(cfg lb.Config, block, outer int) faulttest.Program {
 // leaningSweeps is a DOACROSS whose blocks lean, with as many rows as that takes; where a rank becomes slow they may stand still.
 func leaningSweeps(cfg lb.Config, outer int, leant *int) faulttest.Program {
 	nest := func(ranks int) relaxation {
-		return relaxation{rows: 33 * ranks, cols: 4, arrays: 1, sweeps: outer, block: 2}
+		return relaxation{rows: 33 * ranks, cols: 4, arrays: 1, sweeps: outer, block: 2, reach: 1}
 	}
 	return program(fmt.Sprintf("leaning,%v,%v", cfg.Policy, cfg.Interaction),
 		func(ranks int) float64 { return float64(outer * nest(ranks).rows) },
@@ -66,7 +66,7 @@ func leaningSweeps(cfg lb.Config, outer int, leant *int) faulttest.Program {
 				u := x.matrices(loops.Initial(c, x.span(), cfg))
 				j := newJitter(c)
 				d := loops.DOACROSS{
-					Outer: x.sweeps, Rows: x.span(), Strip: x.strip(), Block: x.block, Quantum: 0.004, Ahead: 1, Arrays: []loops.Array{u[0]},
+					Outer: x.sweeps, Rows: x.span(), Strip: x.strip(), Block: x.block, Quantum: 0.004, Reach: x.reach, Arrays: []loops.Array{u[0]},
 					Body: func(rows, strip loops.Range) {
 						x.body(u, rows, strip)
 						work(c, 1e-6*float64(rows.Len()*strip.Len())*j.factor())

@@ -8,6 +8,8 @@ const (
 	// leanQuanta is how many scheduling quanta a lean lasts, from one side to the other. At its end a rank must wait for its
 	// right neighbour; a neighbour that was off its core for a quantum then costs about that much.
 	leanQuanta = 12
+	// batchTime is how long a lean may last in s for the sake of batches of full length alone.
+	batchTime = 0.25
 	// leanShare is the most that a block leans to one side, as a part of what an even division gives each rank: the first and the
 	// last rank's work varies by as much.
 	leanShare = 1.0 / 16
@@ -19,15 +21,11 @@ const (
 type lean struct {
 	most                 int // to either side
 	previous, now, after int
-	began                int // the sweep since which blocks have gone one row lower each sweep
 }
 
 // step goes on to a sweep. After stop sweeps blocks must stand upright again; a stop must be known notice(most) sweeps ahead.
 func (l *lean) step(sweep, stop int) {
 	l.previous, l.now = l.now, l.after
-	if l.now >= l.previous {
-		l.began = sweep
-	}
 	switch left := stop - 1 - sweep; { // sweeps behind this one
 	case left <= 0:
 		l.after = 0
@@ -52,9 +50,12 @@ func notice(most int) int {
 	return 2*most + 2
 }
 
-// mostLean is how far blocks of this loop may lean; 0 where its Body or its data do not allow it.
+// mayLean reports whether this loop's Body and its data allow that blocks lean.
+func (d *DOACROSS) mayLean() bool { return d.Reach > 0 && len(d.Local) == 0 }
+
+// mostLean is how far blocks of this loop may lean, if it is divided among so many ranks.
 func (d *DOACROSS) mostLean(workers int) int {
-	if d.Ahead == 0 || len(d.Local) > 0 || workers < 2 {
+	if !d.mayLean() || workers < 2 {
 		return 0
 	}
 	return int(leanShare * float64(d.Rows.Len()) / float64(workers))
@@ -68,7 +69,7 @@ func keep(most int) int { return 2*most + 1 }
 func (x *across) chooseLean(sweep float64) (most, ever int) {
 	need := float64(x.leanMost)
 	if sweep > 0 {
-		need = leanQuanta * x.quantum / sweep / 2
+		need = max(leanQuanta*x.quantum, min(4*longestBatch*sweep, batchTime)) / sweep / 2
 	}
 	ever = x.leanMost
 	if !x.leaned {
@@ -78,6 +79,9 @@ func (x *across) chooseLean(sweep float64) (most, ever int) {
 	most = max(0, min(int(min(need, float64(ever))), (x.h.Fewest()-1)/2))
 	if most > now && float64(most) < leanGrowth*float64(now) {
 		most = now
+	}
+	if most > longestBatch {
+		most -= most % longestBatch
 	}
 	return most, ever
 }
@@ -97,9 +101,6 @@ func (x *across) setLean(most, ever int) {
 // widen is called where blocks stand upright. Blocks that lean farther than ever come over rows that this rank has nothing of:
 // what they have besides strips, such as fixed columns, must be there.
 func (x *across) widen() error {
-	if err := x.waitSent(x.at); err != nil {
-		return err
-	}
 	if err := x.catchUp(); err != nil {
 		return err
 	}

@@ -164,14 +164,15 @@ func (p *pauses) begin() {
 	}
 }
 
-// at is called on every rank between two steps, with the number of those that are done, and returns what is to happen there.
+// at is called on every rank between two steps, with the number of those that are done, and returns what is to happen there. It
+// need not be called between all steps, but at the same ones on all ranks, and at meet.
 func (p *pauses) at(step int) (decision, error) {
-	if p.asked && step == p.answer {
+	if p.asked && step >= p.answer {
 		if err := p.hear(); err != nil {
 			return decision{}, err
 		}
 	}
-	if step == p.ask {
+	if p.ask >= 0 && step >= p.ask && !p.asked {
 		if step+p.delay >= p.total { // the loop ends first
 			p.ask = -1
 			return decision{}, nil

@@ -13,7 +13,7 @@ type Report struct {
 	Steps int     // sweeps or repetitions done, those before a restart included
 
 	Block     int      // DOACROSS: the strip-mine block size at the end, in columns
-	Lean      int      // DOACROSS: by how many rows blocks leaned to each side at the end (DOACROSS.Ahead)
+	Lean      int      // DOACROSS: by how many rows blocks leaned to each side at the end (DOACROSS.Reach)
 	Calibrate float64  // s, measuring communication costs before the loop
 	Tunings   []Tuning // DOACROSS, on rank 0: each choice of the block size that changed it, and the first; 100 at most
 	Untuned   string   // DOACROSS, on rank 0: why there is no Tuning

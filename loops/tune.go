@@ -51,6 +51,8 @@ const (
 	worthwhile = 0.02
 	// slower is how many times the predicted time a sweep may take until waiting is held to be dear.
 	slower = 1.1
+	// batchStrips is how many strips there are at least where blocks lean.
+	batchStrips = 6
 	// mostTunings are kept for the report.
 	mostTunings = 100
 )
@@ -65,7 +67,7 @@ type tuner struct {
 
 	shortBlock  int // columns of the strips with which the second sweep begins; 0: none
 	shortStrips int
-	ask, answer int // sweeps after which ranks tell their costs, and are told the block size; -1: never
+	ask, answer int // sweeps after which ranks tell their costs, and are told the block size; -1: never, or ask: they have
 	reqs        []comm.Request
 
 	since      time.Duration // when costs were told last
@@ -114,9 +116,9 @@ func (x *across) startTuning() {
 	if columns < 2 {
 		return
 	}
-	if short := max(1, x.block/4); short < x.block {
+	if short := max(1, x.width/4); short < x.width {
 		// If a strip cost nothing but its overhead, each of these would add this part of a sweep.
-		loss := (1 - float64(short)/float64(x.block)) / float64(len(x.strips))
+		loss := (1 - float64(short)/float64(x.width)) / float64(len(x.strips))
 		n := min(max(8, 2*ranks), int(calibrationShare*float64(d.Outer)/loss), columns/short)
 		if n >= 2 {
 			x.tuner.shortBlock, x.tuner.shortStrips = short, n
@@ -145,16 +147,17 @@ func (x *across) tune() error {
 	if x.rep.Steps == 1 && t.shortBlock > 0 && t.ask == 2 {
 		x.strips = nil
 		x.cut(t.shortBlock, x.d.Strip.Lo+t.shortStrips*t.shortBlock)
-		x.cut(x.block, x.d.Strip.Hi)
+		x.cut(x.width, x.d.Strip.Hi)
 	}
-	switch x.rep.Steps {
-	case t.ask:
+	switch {
+	case t.ask >= 0 && x.rep.Steps >= t.ask:
+		t.ask = -1
 		if t.shortBlock > 0 {
-			t.learnPerStrip(x.block)
-			x.setBlock(x.block)
+			t.learnPerStrip(x.width)
+			x.setBlock(x.width)
 		}
 		return x.tell()
-	case t.answer:
+	case t.ask < 0 && t.answer >= 0 && x.rep.Steps >= t.answer:
 		return x.retune()
 	}
 	return nil
@@ -187,7 +190,7 @@ func (x *across) tell() error {
 	t := &x.tuner
 	v := told{Work: -1}
 	if units := x.d.Weights.Units(x.own); !x.own.Empty() {
-		v.Work = max(0, t.full.first-t.perStrip/float64(x.block)) * units
+		v.Work = max(0, t.full.first-t.perStrip/float64(x.width)) * units
 		v.PerStrip = t.perStrip * units
 		for _, a := range x.d.Arrays {
 			v.Width += float64(len(a.Part(x.own.Lo, x.d.Strip))) / float64(x.d.Strip.Len())
@@ -238,7 +241,7 @@ func (x *across) retune() error {
 	} else if err := receive(x.c, 0, tagTune, comm.BytesOf(answer)); err != nil {
 		return err
 	}
-	if block := int(answer[0]); block != x.block {
+	if block := int(answer[0]); block != x.width {
 		x.setBlock(block)
 		x.tuner.full = smallest{}
 	}
@@ -265,7 +268,7 @@ func (x *across) hear() ([]told, error) {
 // endTuning receives what is under way when the loop ends between question and answer.
 func (x *across) endTuning() error {
 	t := &x.tuner
-	if x.c.Rank() == 0 && t.ask >= 0 && t.ask < x.rep.Steps && x.rep.Steps <= t.answer {
+	if x.c.Rank() == 0 && t.ask < 0 && t.answer >= 0 {
 		if _, err := x.hear(); err != nil {
 			return err
 		}
@@ -278,7 +281,7 @@ func (x *across) endTuning() error {
 func (x *across) choose(all []told) (block, next int, sweep float64) {
 	began := x.c.Now()
 	t, left := &x.tuner, x.d.Outer-x.rep.Steps
-	record := Tuning{Sweep: x.rep.Steps, Before: x.block, Block: x.block}
+	record := Tuning{Sweep: x.rep.Steps, Before: x.width, Block: x.width}
 	width, elapsed, loop := 0.0, 0.0, pipeline.Loop{Iterations: x.d.Strip.Len(), Sweeps: left}
 	var columns, strips []int // ranks that doubt
 	for r, v := range all {
@@ -302,13 +305,18 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	record.Delay, record.DelayIncr = t.messages.delay, elements*t.messages.delayIncr
 	loop.Fixed, loop.Incr = record.Fixed+record.PerStrip, record.Incr
 	loop.Delay, loop.DelayIncr = record.Delay, record.DelayIncr
-	record.Waiting = waiting(loop, x.block, elapsed)
+	record.Waiting = waiting(loop, x.width, elapsed)
 	loop.Fixed += record.Waiting
-	// No bound on the strip (loop.Longest): see README.md, "What a receiver must buffer".
+	if x.leanMost > 0 { // README.md, "Several sweeps in a batch"; for another bound see "What a receiver must buffer"
+		loop.Longest = (loop.Iterations + batchStrips - 1) / batchStrips
+	}
 	choice := loop.Choose()
 	first := len(x.rep.Tunings) == 0
-	if x.d.Block == 0 && choice.Blocks > 0 && (first || worthChanging(loop, x.block, choice)) {
+	if x.d.Block == 0 && choice.Blocks > 0 && (first || worthChanging(loop, x.width, choice)) {
 		record.Block, record.Reason = choice.BlockSize, choice.Reason
+		if record.Reason == pipeline.ReasonLongest {
+			record.Reason = fmt.Sprintf("blocks lean, for which there must be %d strips", batchStrips)
+		}
 		record.Time = loop.Predict(record.Block) / float64(left)
 		record.Doubts = doubts(t.messages.doubtful, columns, strips)
 		record.Curve = curve(loop, record.Block)

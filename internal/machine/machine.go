@@ -1,4 +1,5 @@
-// Package machine asks the operating system how this process gets CPU time: the scheduling quantum and CPU quotas.
+// Package machine asks the operating system what this process runs on: how it gets CPU time (the scheduling quantum, CPU quotas), and
+// how large a core's cache is.
 //
 // Times are seconds. What cannot be found out counts as absent; nothing here fails.
 package machine
@@ -25,6 +26,31 @@ var Quantum = sync.OnceValue(func() float64 {
 
 // QuotaPeriod is the period of this process's CPU quota in seconds, 0 without a quota.
 func QuotaPeriod() float64 { return quotaPeriod("/proc/self/cgroup", "/sys/fs/cgroup") }
+
+// DefaultCache, in bytes, is what the second-level cache of most processors since 2015 holds at least.
+const DefaultCache = 256 << 10
+
+// Cache is the size in bytes of a core's second-level cache, DefaultCache where it cannot be found out.
+var Cache = sync.OnceValue(func() int { return cache("/sys/devices/system/cpu/cpu0/cache") })
+
+// cache looks for a second-level cache that holds data among those that Linux describes in a folder.
+func cache(root string) int {
+	folders, _ := filepath.Glob(filepath.Join(root, "index*")) // the pattern is well formed
+	for _, dir := range folders {
+		read := func(name string) string {
+			text, _ := os.ReadFile(filepath.Join(dir, name)) // what is missing is empty
+			return strings.TrimSpace(string(text))
+		}
+		if read("level") != "2" || read("type") == "Instruction" {
+			continue
+		}
+		kib, found := strings.CutSuffix(read("size"), "K")
+		if n, err := strconv.Atoi(kib); err == nil && found && n > 0 {
+			return n << 10
+		}
+	}
+	return DefaultCache
+}
 
 // longestGap spins and returns the longest time between two looks at the clock.
 func longestGap(span time.Duration) time.Duration {

@@ -40,6 +40,33 @@ func TestQuotaPeriod(t *testing.T) {
 	assert.Zero(t, quotaPeriod(filepath.Join(t.TempDir(), "missing"), "/"))
 }
 
+func TestCache(t *testing.T) {
+	for _, c := range []struct {
+		name, kind, size string
+		want             int
+	}{
+		{"unified", "Unified", "1024K", 1 << 20},
+		{"data", "Data", "512K", 512 << 10},
+		{"of instructions", "Instruction", "512K", DefaultCache},
+		{"another unit", "Unified", "1M", DefaultCache},
+		{"nonsense", "Unified", "0K", DefaultCache},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			for level, size := range map[string]string{"1": "32K", "2": c.size, "3": "8192K"} {
+				dir := filepath.Join(root, "index"+level)
+				require.NoError(t, os.Mkdir(dir, 0o755))
+				for name, text := range map[string]string{"level": level, "type": c.kind, "size": size} {
+					require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o644))
+				}
+			}
+			assert.Equal(t, c.want, cache(root))
+		})
+	}
+	assert.Equal(t, DefaultCache, cache(filepath.Join(t.TempDir(), "missing")))
+	assert.GreaterOrEqual(t, Cache(), 32<<10)
+}
+
 func TestQuantum(t *testing.T) {
 	q := Quantum()
 	assert.GreaterOrEqual(t, q, DefaultQuantum)

@@ -19,10 +19,11 @@ import (
 
 // bench is one measurement.
 type bench struct {
-	bin    string // where our programs are
-	rounds int
-	short  bool
-	out    io.Writer
+	bin      string // where our programs are
+	rounds   int
+	short    bool
+	out      io.Writer // the tables
+	progress io.Writer // a line for each run
 }
 
 // limit ends a run that hangs.
@@ -39,26 +40,68 @@ func (b *bench) steps(n int) string {
 	return strconv.Itoa(n)
 }
 
+// say prints a line of progress.
+func (b *bench) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(b.progress, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
+}
+
 // way is one of several ways to do the same.
 type way struct {
 	name string
 	run  func(ctx context.Context) (float64, error) // s
 }
 
-// measure runs every way once a round and returns the times by way and round.
-func (b *bench) measure(ctx context.Context, ways []way) ([][]float64, error) {
+// measure runs every way once a round and returns the times by way and round; what says what it is that they do.
+func (b *bench) measure(ctx context.Context, what string, ways []way) ([][]float64, error) {
+	return b.measureWithin(ctx, what, ways, forever)
+}
+
+// forever is longer than any measurement.
+const forever = 100 * time.Hour
+
+// measureWithin is measure that begins no round which, as long as the one before, would end later than so much time after the
+// start. The first round is always done.
+func (b *bench) measureWithin(ctx context.Context, what string, ways []way, most time.Duration) ([][]float64, error) {
 	times := make([][]float64, len(ways))
+	began := time.Now()
 	for round := range b.rounds {
+		start := time.Now()
 		for i := range ways {
 			k := (round + i) % len(ways)
 			t, err := ways[k].run(ctx)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %w", ways[k].name, err)
+				return nil, fmt.Errorf("%s: %s: %w", what, ways[k].name, err)
 			}
+			b.say("%s, round %d of %d, %s: %.3f s", what, round+1, b.rounds, ways[k].name, t)
 			times[k] = append(times[k], t)
+		}
+		if now := time.Now(); now.Sub(began)+now.Sub(start) > most && round+1 < b.rounds {
+			b.say("%s: enough after %d rounds, there is no time for more", what, round+1)
+			break
 		}
 	}
 	return times, nil
+}
+
+// sized is how many iterations take about so many s, where run(count) takes time in proportion to count: up to most, by runs
+// that grow until they say something.
+func sized(seconds float64, most int, run func(count int) (float64, error)) (int, error) {
+	enough := min(0.2, seconds/3)
+	for count := 1; ; {
+		t, err := run(count)
+		if err != nil {
+			return 0, err
+		}
+		aim := enough * 1.5
+		if t >= enough || count == most {
+			aim = seconds
+		}
+		next := max(1, int(min(float64(count)*aim/max(t, 1e-3), float64(most))))
+		if aim == seconds || next <= count {
+			return next, nil
+		}
+		count = next
+	}
 }
 
 // spread is the least, the median and the largest of some values.
@@ -83,8 +126,12 @@ func (s spread) String() string {
 
 // mpi runs two ranks, with a core each unless the flags say otherwise.
 func mpi(ctx context.Context, env []string, flags []string, command ...string) (float64, error) {
-	args := append(append([]string{"-np", "2"}, flags...), asRoot()...)
-	return timeOf(ctx, env, "mpirun", append(args, command...)...)
+	return timeOf(ctx, env, "mpirun", twoRanks(flags, command)...)
+}
+
+// twoRanks are mpirun's arguments.
+func twoRanks(flags, command []string) []string {
+	return slices.Concat([]string{"-np", "2"}, flags, asRoot(), command)
 }
 
 // asRoot is what mpirun wants to hear from root.
@@ -99,6 +146,18 @@ var boundToCores = []string{"--bind-to", "core"}
 
 // timeOf runs a program and returns the time_s of its result line.
 func timeOf(ctx context.Context, env []string, name string, args ...string) (float64, error) {
+	line, err := lineOf(ctx, env, name, args...)
+	if err != nil {
+		return 0, err
+	}
+	return timeIn(line)
+}
+
+// timeIn is the time_s of a result line, which lineOf has found there.
+func timeIn(line map[string]string) (float64, error) { return strconv.ParseFloat(line["time_s"], 64) }
+
+// lineOf runs a program and returns its result line, which has a time_s.
+func lineOf(ctx context.Context, env []string, name string, args ...string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
@@ -109,12 +168,13 @@ func timeOf(ctx context.Context, env []string, name string, args ...string) (flo
 	cmd.Stderr = &said
 	out, err := cmd.Output()
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, said.String())
+		return nil, fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, said.String())
 	}
-	if v, ok := mpirun.Fields(string(out))["time_s"]; ok {
-		return strconv.ParseFloat(v, 64)
+	line := mpirun.Fields(string(out))
+	if _, ok := line["time_s"]; !ok {
+		return nil, fmt.Errorf("%s: there is no time_s in its output", strings.Join(cmd.Args, " "))
 	}
-	return 0, fmt.Errorf("%s: there is no time_s in its output", strings.Join(cmd.Args, " "))
+	return line, nil
 }
 
 // beside runs f while a program competes for core 1, or alone.

@@ -13,9 +13,9 @@ import (
 // blas holds mm with OpenBLAS (mm-openblas: go build -tags openblas) against OpenBLAS's dgemm by itself, for the same product on
 // one core, and both ranks of two against two such at once on half of the rows each.
 func (b *bench) blas(ctx context.Context) error {
-	ours := b.program("mm-openblas")
+	ours := b.program(openblas)
 	if _, err := os.Stat(ours); err != nil {
-		return fmt.Errorf("%w (go build -tags openblas -o %s ./apps/mm makes it)", err, ours)
+		return refuse("%v (go build -tags openblas -o %s ./apps/mm makes it)", err, ours)
 	}
 	dir, err := os.MkdirTemp("", "shiftwork-bench-")
 	if err != nil {
@@ -58,7 +58,7 @@ func (b *bench) holdBLAS(ctx context.Context, ours, dir string) error {
 				}},
 			},
 		} {
-			times, err := b.measure(ctx, ways)
+			times, err := b.measure(ctx, fmt.Sprintf("mm %s on %d cores", size, i+1), ways)
 			if err != nil {
 				return err
 			}

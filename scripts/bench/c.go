@@ -10,8 +10,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 )
+
+type cFlags struct {
+	Blas []string `default:"gonum,openblas" placeholder:"LIBRARY" help:"Builds of mm: gonum (the usual one, mm), openblas (mm-openblas, built with that tag) (default ${default})."`
+}
+
+// products are the builds of mm, by what they multiply with.
+var products = map[string]string{"gonum": "mm", "openblas": openblas}
+
+// openblas is mm built with the tag openblas.
+const openblas = "mm-openblas"
 
 // rivals are the C programs of folder plain, compiled into a folder of their own: as one compiles them, and with products
 // and sums kept apart, so that their bits can be held against ours.
@@ -53,23 +64,38 @@ func (r *rivals) plate(ctx context.Context, b *bench, n int) (string, error) {
 
 const omega = "1.972"
 
-func (b *bench) againstC(ctx context.Context) error {
+func (b *bench) againstC(ctx context.Context, f cFlags) error {
+	for _, library := range f.Blas {
+		program, ok := products[library]
+		if !ok {
+			return refuse("--blas=%s: gonum and openblas are accepted", library)
+		}
+		if _, err := os.Stat(b.program(program)); err != nil {
+			return refuse("%v (make bench-c builds it; --blas gonum does without)", err)
+		}
+	}
 	r, err := newRivals(ctx)
 	if err != nil {
 		return err
 	}
-	return errors.Join(b.hold(ctx, r), r.remove())
+	return errors.Join(b.hold(ctx, r, f.Blas), r.remove())
 }
 
-func (b *bench) hold(ctx context.Context, r *rivals) error {
+func (b *bench) hold(ctx context.Context, r *rivals, libraries []string) error {
 	if err := b.quiet(); err != nil {
 		return err
 	}
 	if err := b.sameResults(ctx, r); err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "\n%-12s %-9s %7s %7s %8s | %s\n%-12s %-9s %7s %7s %8s | %7s %7s %7s\n",
-		"", "load on", "block", "ours", "C", "C's time over ours", "", "core 1", "of C", "s", "s", "least", "median", "largest")
+	if slices.Contains(libraries, "openblas") {
+		if err := b.soundProduct(ctx); err != nil {
+			return err
+		}
+	}
+	fmt.Fprintf(b.out, "\n%-9s %-9s %-9s %7s %7s %8s | %s\n%-9s %-9s %-9s %7s %7s %8s | %7s %7s %7s\n",
+		"", "our", "load on", "block", "ours", "C", "C's time over ours",
+		"", "build", "core 1", "of C", "s", "s", "least", "median", "largest")
 	for _, load := range []bool{false, true} {
 		err := b.beside(ctx, load, func() error {
 			for _, c := range []struct{ n, sweeps int }{{500, 8000}, {1000, 2000}, {2000, 500}} {
@@ -77,9 +103,14 @@ func (b *bench) hold(ctx context.Context, r *rivals) error {
 					return err
 				}
 			}
-			for _, c := range []struct{ n, repeat int }{{500, 20}, {1000, 4}, {2000, 1}} {
-				if err := b.holdMM(ctx, r, c.n, c.repeat, load); err != nil {
-					return err
+			for _, library := range libraries {
+				for _, c := range []struct{ n, repeat int }{{500, 20}, {1000, 4}, {2000, 1}} {
+					if library == "openblas" {
+						c.repeat *= 5 // it is faster, and a run must last
+					}
+					if err := b.holdMM(ctx, r, library, c.n, c.repeat, load); err != nil {
+						return err
+					}
 				}
 			}
 			return nil
@@ -89,6 +120,19 @@ func (b *bench) hold(ctx context.Context, r *rivals) error {
 		}
 	}
 	return nil
+}
+
+// soundProduct verifies a product by mm-openblas, within the bound of rounding errors, and says what it computes with.
+func (b *bench) soundProduct(ctx context.Context) error {
+	line, err := lineOf(ctx, nil, b.program(openblas), "--ranks", "2", "--n", "203", "--quiet", "--verify")
+	if err != nil {
+		return err
+	}
+	if line["verified"] != "true" || line["blas"] == "" {
+		return fmt.Errorf("%s: blas=%s and verified=%s: was it built with the tag openblas?", openblas, line["blas"], line["verified"])
+	}
+	_, err = fmt.Fprintf(b.out, "openblas is %s, and its product is right within %s\n", line["blas"], line["bound"])
+	return err
 }
 
 func (b *bench) holdSOR(ctx context.Context, r *rivals, n, sweeps int, load bool) error {
@@ -111,7 +155,7 @@ func (b *bench) holdSOR(ctx context.Context, r *rivals, n, sweeps int, load bool
 			best, least = block, t
 		}
 	}
-	return b.row(ctx, fmt.Sprintf("sor %d", n), load, strconv.Itoa(best), []way{
+	return b.row(ctx, fmt.Sprintf("sor %d", n), "usual", load, strconv.Itoa(best), []way{
 		{"ours", func(ctx context.Context) (float64, error) {
 			return mpi(ctx, nil, boundToCores, b.program("sor"), "--n", strconv.Itoa(n), "--iterations", b.steps(sweeps),
 				"--omega", omega, "--quiet")
@@ -120,10 +164,10 @@ func (b *bench) holdSOR(ctx context.Context, r *rivals, n, sweeps int, load bool
 	})
 }
 
-func (b *bench) holdMM(ctx context.Context, r *rivals, n, repeat int, load bool) error {
-	return b.row(ctx, fmt.Sprintf("mm %d", n), load, "", []way{
+func (b *bench) holdMM(ctx context.Context, r *rivals, library string, n, repeat int, load bool) error {
+	return b.row(ctx, fmt.Sprintf("mm %d", n), library, load, "", []way{
 		{"ours", func(ctx context.Context) (float64, error) {
-			return mpi(ctx, nil, boundToCores, b.program("mm"), "--n", strconv.Itoa(n), "--repeat", b.steps(repeat), "--quiet")
+			return mpi(ctx, nil, boundToCores, b.program(products[library]), "--n", strconv.Itoa(n), "--repeat", b.steps(repeat), "--quiet")
 		}},
 		{"C", func(ctx context.Context) (float64, error) {
 			return mpi(ctx, nil, boundToCores, r.program("mm"), strconv.Itoa(n), b.steps(repeat))
@@ -131,16 +175,17 @@ func (b *bench) holdMM(ctx context.Context, r *rivals, n, repeat int, load bool)
 	})
 }
 
-func (b *bench) row(ctx context.Context, name string, load bool, block string, ways []way) error {
-	times, err := b.measure(ctx, ways)
-	if err != nil {
-		return err
-	}
+// row measures and prints one row; ours says how our program was built.
+func (b *bench) row(ctx context.Context, name, ours string, load bool, block string, ways []way) error {
 	where := "nobody"
 	if load {
 		where = "one load"
 	}
-	_, err = fmt.Fprintf(b.out, "%-12s %-9s %7s %7.3f %8.3f | %v\n", name, where, block,
+	times, err := b.measure(ctx, fmt.Sprintf("%s, %s, %s", name, ours, where), ways)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(b.out, "%-9s %-9s %-9s %7s %7.3f %8.3f | %v\n", name, ours, where, block,
 		spreadOf(times[0]).median, spreadOf(times[1]).median, spreadOf(ratios(times[1], times[0])))
 	return err
 }

@@ -2,42 +2,78 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"shiftwork/scripts/lab/cluster"
 )
 
 type flags struct {
-	Rounds int    `default:"5" placeholder:"COUNT" help:"How often each way of running is measured (default ${default})."`
+	Rounds *int   `placeholder:"COUNT" help:"How often each way of running is measured (default 5; hooks: 7)."`
 	Bin    string `default:"." placeholder:"FOLDER" help:"Where sor, mm and load are (default: here)."`
 	Short  bool   `help:"A hundredth of the work, to see whether everything runs; the figures mean nothing."`
 
-	C       struct{}  `cmd:"" help:"Against plain C and MPI."`
+	C       cFlags    `cmd:"" help:"Against plain C and MPI."`
+	Hooks   hookFlags `cmd:"" help:"Hooks that never interact against loops without any; needs the builds of make bench-hooks."`
 	Waits   waitFlags `cmd:"" help:"Our waits against MPI's blocking calls."`
 	Blas    struct{}  `cmd:"" help:"mm with OpenBLAS against OpenBLAS's dgemm; needs mm-openblas."`
 	Scaling struct{}  `cmd:"" help:"Two ranks against twice the serial speed."`
 }
 
+// errRefused is an error of the user's: one line, exit code 2.
+var errRefused = errors.New("refused")
+
+type refusal struct{ text string }
+
+func (r refusal) Error() string        { return r.text }
+func (r refusal) Is(target error) bool { return target == errRefused }
+
+func refuse(format string, args ...any) error { return refusal{fmt.Sprintf(format, args...)} }
+
 func main() {
-	var f flags
-	k := kong.Parse(&f, kong.Name("bench"), kong.Description("Measure Shiftwork's programs against what they are held against."),
-		kong.UsageOnError())
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := f.run(ctx, k.Command())
+	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	interrupted := ctx.Err() != nil
 	stop()
-	if err != nil {
+	switch {
+	case err == nil:
+		return
+	case interrupted:
+		fmt.Fprintln(os.Stderr, "bench: interrupted")
+	default:
 		fmt.Fprintln(os.Stderr, "bench:", err)
-		os.Exit(1)
 	}
+	if errors.Is(err, errRefused) || errors.Is(err, cluster.ErrRefused) {
+		os.Exit(2)
+	}
+	os.Exit(1)
 }
 
-func (f *flags) run(ctx context.Context, command string) error {
-	if f.Rounds < 1 {
-		return fmt.Errorf("--rounds=%d: a number from 1 on is accepted", f.Rounds)
+// command is the program; --help ends the process.
+func command(ctx context.Context, args []string, out, progress io.Writer) error {
+	var f flags
+	k := kong.Must(&f, kong.Name("bench"), kong.Description("Measure Shiftwork's programs against what they are held against."))
+	chosen, err := k.Parse(args)
+	if err != nil {
+		return refusal{err.Error()}
+	}
+	name := chosen.Command()
+	rounds := 5
+	if name == "hooks" {
+		rounds = 7
+	}
+	if f.Rounds != nil {
+		rounds = *f.Rounds
+	}
+	if rounds < 1 {
+		return refuse("--rounds=%d: a number from 1 on is accepted", rounds)
 	}
 	bin, err := filepath.Abs(f.Bin)
 	if err != nil {
@@ -45,13 +81,15 @@ func (f *flags) run(ctx context.Context, command string) error {
 	}
 	for _, p := range []string{"sor", "mm", "load"} {
 		if _, err := os.Stat(filepath.Join(bin, p)); err != nil {
-			return fmt.Errorf("%w (make build makes it; --bin says where it is)", err)
+			return refuse("%v (make build makes it; --bin says where it is)", err)
 		}
 	}
-	b := &bench{bin: bin, rounds: f.Rounds, short: f.Short, out: os.Stdout}
-	switch command {
+	b := &bench{bin: bin, rounds: rounds, short: f.Short, out: out, progress: progress}
+	switch name {
 	case "c":
-		return b.againstC(ctx)
+		return b.againstC(ctx, f.C)
+	case "hooks":
+		return b.hooks(ctx, f.Hooks)
 	case "waits":
 		return b.waits(ctx, f.Waits)
 	case "blas":

@@ -28,7 +28,7 @@ func (b *bench) scaling(ctx context.Context) error {
 			command := append([]string{"-c", strconv.Itoa(core), b.program(c.program), "--ranks", "1"}, args...)
 			return func(ctx context.Context) (float64, error) { return timeOf(ctx, nil, "taskset", command...) }
 		}
-		times, err := b.measure(ctx, []way{
+		times, err := b.measure(ctx, fmt.Sprintf("%s %d", c.program, c.n), []way{
 			{"serial", serial(1)},
 			{"two copies", func(ctx context.Context) (float64, error) { return together(ctx, serial(0), serial(1)) }},
 			{"two ranks", func(ctx context.Context) (float64, error) {

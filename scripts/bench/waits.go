@@ -14,13 +14,17 @@ import (
 type waitFlags struct {
 	Place []string `placeholder:"PLACE" help:"Where: own (a core for each rank), shared (both on one), quota (40% of a core each, periods of 100 ms), quota10 (of 10 ms), network (100 Mbit/s); several with commas (default: all)."`
 	Ways  []string `default:"auto,block" placeholder:"WAY" help:"How to wait, as in go doc ./comm/mpi; the first is held against each of the others (default ${default})."`
+	Most  float64  `default:"150" placeholder:"SECONDS" help:"About how long a place may take: runs are made as short as that wants, and where they turn out longer there are fewer rounds (default ${default})."`
 }
+
+// waysToWait are the values of SHIFTWORK_WAIT.
+var waysToWait = []string{"auto", "spin", "yield", "sleep", "block"}
 
 // place is where two ranks run.
 type place struct {
 	name       string
 	says       string
-	n, sweeps  int
+	n, sweeps  int             // rows and columns of the grid, and at most so many sweeps
 	flags      []string        // of mpirun
 	taskset    bool            // both ranks on core 1
 	workplaces *cluster.Config // or in the lab
@@ -40,31 +44,41 @@ var places = []place{
 // waits holds ways to wait against each other, on the pipelined sor with static blocks: what is measured is waiting, not
 // balancing.
 func (b *bench) waits(ctx context.Context, f waitFlags) error {
+	for _, name := range f.Ways {
+		if !slices.Contains(waysToWait, name) {
+			return refuse("--ways=%s: %s are accepted", name, strings.Join(waysToWait, ", "))
+		}
+	}
 	if len(f.Ways) < 2 {
-		return fmt.Errorf("--ways=%s: two or more are needed", strings.Join(f.Ways, ","))
+		return refuse("--ways=%s: two or more are needed", strings.Join(f.Ways, ","))
+	}
+	if !(f.Most > 0 && f.Most <= 1e5) {
+		return refuse("--most=%g: seconds above 0 are accepted", f.Most)
 	}
 	for _, name := range f.Place {
 		if !slices.ContainsFunc(places, func(p place) bool { return p.name == name }) {
-			return fmt.Errorf("--place=%s: own, shared, quota, quota10 and network are accepted", name)
+			return refuse("--place=%s: own, shared, quota, quota10 and network are accepted", name)
 		}
 	}
 	if err := b.quiet(); err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "\n%-46s %-6s %-23s | %s\n%-46s %-6s %7s %7s %7s | %7s %7s %7s\n",
-		"", "", "time_s", "time over that of "+f.Ways[0], "", "", "least", "median", "largest", "least", "median", "largest")
+	fmt.Fprintf(b.out, "\n%-46s %7s %6s %-6s %-23s | %s\n%-46s %7s %6s %-6s %7s %7s %7s | %7s %7s %7s\n",
+		"", "sweeps", "rounds", "", "time_s", "time over that of "+f.Ways[0],
+		"", "", "", "", "least", "median", "largest", "least", "median", "largest")
 	for _, p := range places {
 		if len(f.Place) > 0 && !slices.Contains(f.Place, p.name) {
 			continue
 		}
-		if err := b.waitsAt(ctx, p, f.Ways); err != nil {
+		if err := b.waitsAt(ctx, p, f); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
 	return nil
 }
 
-func (b *bench) waitsAt(ctx context.Context, p place, names []string) error {
+func (b *bench) waitsAt(ctx context.Context, p place, f waitFlags) error {
+	began := time.Now()
 	var lab *cluster.Cluster
 	if p.workplaces != nil {
 		var err error
@@ -73,31 +87,52 @@ func (b *bench) waitsAt(ctx context.Context, p place, names []string) error {
 		}
 		defer func() { _ = lab.Close() }() // what stays is removed at the next start
 	}
-	var ways []way
-	for _, name := range names {
+	run := func(ctx context.Context, name string, sweeps int) (float64, error) {
 		command := []string{"env", "SHIFTWORK_WAIT=" + name, b.program("sor"), "--n", fmt.Sprint(p.n),
-			"--iterations", b.steps(p.sweeps), "--balance", "off", "--quiet"}
-		ways = append(ways, way{name, func(ctx context.Context) (float64, error) {
-			switch {
-			case lab != nil:
-				return inLab(ctx, lab, command)
-			case p.taskset:
-				// As mpirun does by itself where ranks share a core; with taskset it cannot see that.
-				return underTaskset(ctx, command)
-			}
-			return mpi(ctx, nil, p.flags, command...)
-		}})
+			"--iterations", fmt.Sprint(sweeps), "--balance", "off", "--quiet"}
+		switch {
+		case lab != nil:
+			return inLab(ctx, lab, command)
+		case p.taskset:
+			return underTaskset(ctx, command)
+		}
+		return mpi(ctx, nil, p.flags, command...)
 	}
-	times, err := b.measure(ctx, ways)
+	// Some ways are many times slower in some places, and by how much is what we want to know: sizes are those of the slowest.
+	most := time.Duration(f.Most * float64(time.Second))
+	sweeps, err := sized(f.Most/float64((b.rounds+1)*len(f.Ways)), p.sweeps, func(sweeps int) (float64, error) {
+		slowest := 0.0
+		for _, name := range f.Ways {
+			t, err := run(ctx, name, sweeps)
+			if err != nil {
+				return 0, fmt.Errorf("%s: %w", name, err)
+			}
+			slowest = max(slowest, t)
+		}
+		b.say("%s: %d sweeps take up to %.3f s", p.name, sweeps, slowest)
+		return slowest, nil
+	})
 	if err != nil {
 		return err
 	}
-	for k, name := range names {
-		says := p.says
+	if b.short {
+		sweeps = max(1, sweeps/100)
+	}
+	var ways []way
+	for _, name := range f.Ways {
+		ways = append(ways, way{name, func(ctx context.Context) (float64, error) { return run(ctx, name, sweeps) }})
+	}
+	times, err := b.measureWithin(ctx, p.name, ways, most-time.Since(began))
+	if err != nil {
+		return err
+	}
+	for k, name := range f.Ways {
+		says, size, rounds := p.says, fmt.Sprint(sweeps), fmt.Sprint(len(times[k]))
 		if k > 0 {
-			says = ""
+			says, size, rounds = "", "", ""
 		}
-		_, err := fmt.Fprintf(b.out, "%-46s %-6s %v | %v\n", says, name, spreadOf(times[k]), spreadOf(ratios(times[k], times[0])))
+		_, err := fmt.Fprintf(b.out, "%-46s %7s %6s %-6s %v | %v\n", says, size, rounds, name,
+			spreadOf(times[k]), spreadOf(ratios(times[k], times[0])))
 		if err != nil {
 			return err
 		}
@@ -105,16 +140,19 @@ func (b *bench) waitsAt(ctx context.Context, p place, names []string) error {
 	return nil
 }
 
+// underTaskset tells mpirun that ranks share a core, which it does not see.
 func underTaskset(ctx context.Context, command []string) (float64, error) {
 	args := []string{"-c", "1", "mpirun", "-np", "2", "--bind-to", "none", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"}
 	return timeOf(ctx, nil, "taskset", append(append(args, asRoot()...), command...)...)
 }
 
 func inLab(ctx context.Context, lab *cluster.Cluster, command []string) (float64, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %v", limit))
+	defer cancel()
 	var said strings.Builder
 	r, err := lab.Run(ctx, cluster.Job{Command: command, Stdout: io.Discard, Stderr: &said})
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("%s: %w", strings.Join(command, " "), err)
 	}
 	t, ok := r.TimeSeconds()
 	if !ok || r.Code != 0 {

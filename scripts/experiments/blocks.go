@@ -53,12 +53,13 @@ func blockSizes(m int) []int {
 // hopeless, and then the automatic choice and the three best ones until each has five runs.
 func exploreBlocks(ctx context.Context, s *session, p part) error {
 	share := p.planned(s.scale) / float64(len(p.cells))
+	defer func() { s.most = 0 }()
 	for _, c := range p.cells {
-		before := s.done
+		s.most = s.done + share
 		if err := exploreCase(ctx, s, c); err != nil {
 			return err
 		}
-		s.done = before + share // what it was planned to be, whatever it was
+		s.done = s.most // what it was planned to be, whatever it was
 	}
 	return nil
 }

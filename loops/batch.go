@@ -1,0 +1,169 @@
+package loops
+
+import "shiftwork/internal/machine"
+
+// A sweep over more rows than the cache holds is bound by the memory, and so are many sweeps one after the other. While blocks
+// lean, a strip can be swept several times in a row: README.md, "Several sweeps in a batch".
+
+const (
+	// longestBatch is how many sweeps at most a strip is swept in a row. Memory then has an eighth of the work.
+	longestBatch = 8
+	// alone is how far blocks lean, so to say, if there is only one: nobody waits for its batches.
+	alone = 2 * longestBatch
+)
+
+// tileBytes is how much memory the rows and columns take that several sweeps pass over at a time, 0 for half of the second-level cache:
+// they should stay there, and smaller ones have more edges.
+var tileBytes = 0
+
+// rowGroup divides the height of tiles that are higher: bodies that take several rows at once have none left over.
+const rowGroup = 16
+
+// batch is a number of sweeps that a rank does strip by strip: each strip is swept by all of them before the next strip is. Blocks go
+// one row lower in each of its sweeps, and strips by Reach columns to the left.
+type batch struct {
+	sweep, count int     // its first sweep, and how many there are
+	strips       []Range // of the first one
+	shift, after int     // by how many rows blocks are shifted in the first sweep, and in the one behind the batch
+	back         bool    // its first sweep takes over rows from the right
+	ordinal      int     // how many batches were before it
+}
+
+// last is the batch's last sweep.
+func (b *batch) last() int { return b.sweep + b.count - 1 }
+
+// sendsUp reports whether rows travel to the left after the last sweep: none do where the next one is a row lower again.
+func (b *batch) sendsUp() bool { return b.after >= b.lowest() }
+
+// lowest is the shift of the last sweep.
+func (b *batch) lowest() int { return b.shift - b.count + 1 }
+
+// part is what sweep k of the batch does of its strip number i; it may be empty.
+func (x *across) part(b *batch, i, k int) Range {
+	first, skew := x.d.Strip.Lo, k*x.d.Reach
+	part := Span(max(first, b.strips[i].Lo-skew), max(first, b.strips[i].Hi-skew))
+	if i == len(b.strips)-1 {
+		part.Hi = x.d.Strip.Hi
+	}
+	return part
+}
+
+// block is the rows that this rank computes in sweep k of the batch.
+func (x *across) block(b *batch, k int) Range {
+	rows := x.own
+	if x.left >= 0 {
+		rows.Lo += b.shift - k
+	}
+	if x.right >= 0 {
+		rows.Hi += b.shift - k
+	}
+	return rows
+}
+
+// next is the batch that comes next. It ends where blocks turn back or stand upright, which is a batch of its own, with a hook behind
+// each strip. The last batch before that is a long one: when blocks turn back, a rank waits for that of its right neighbour, and is
+// ahead by a strip of the longest.
+func (x *across) next() batch {
+	stop := x.stop()
+	x.lean.step(x.rep.Steps, stop)
+	b := batch{sweep: x.rep.Steps, count: 1, strips: x.strips, shift: x.lean.now, back: x.lean.back(), ordinal: x.current.ordinal + 1}
+	sweeps := 1 // in which blocks go down
+	for l := x.lean; !l.upright() && b.sweep+sweeps < stop; sweeps++ {
+		now := l.now
+		if l.step(b.sweep+sweeps, stop); l.now >= now || l.upright() {
+			break
+		}
+	}
+	for b.count < 1+(sweeps-1)%longestBatch {
+		x.lean.step(b.sweep+b.count, stop)
+		b.count++
+	}
+	b.after = x.lean.after
+	return b
+}
+
+// downs are the parts of strip number i, one of each sweep of a batch, of the row next to a boundary: the last one on its left, which the
+// rank on its right has in front of its rows.
+func (x *across) downs(b *batch, i int, row func(rows Range) int) []piece {
+	x.pieces = x.pieces[:0]
+	for k := range b.count {
+		x.pieces = append(x.pieces, piece{row(x.block(b, k)), x.part(b, i, k)})
+	}
+	return x.pieces
+}
+
+// ups are the parts of strip number i of the rows that travel to the left after a batch, over a boundary that is in front of row lo when
+// blocks stand upright.
+func (x *across) ups(b *batch, i, lo int) []piece {
+	x.pieces = x.pieces[:0]
+	for row := lo + b.lowest(); row <= lo+b.after; row++ {
+		x.pieces = append(x.pieces, piece{row, x.part(b, i, b.count-1)})
+	}
+	return x.pieces
+}
+
+// compute does strip number i of a batch, and returns the work units times columns that this took.
+func (x *across) compute(b *batch, i int) float64 {
+	work := 0.0
+	for k := range b.count {
+		work += x.d.Weights.Units(x.block(b, k)) * float64(x.part(b, i, k).Len())
+	}
+	if b.count == 1 {
+		x.d.Body(x.block(b, 0), b.strips[i])
+		return work
+	}
+	// Seen from where rows and columns are counted along with blocks and strips, iteration (k, row, column) is at (row + k, column +
+	// k Reach) and needs lesser places only, or the same one, of sweeps up to k. Nothing that it needs is overwritten before it: the
+	// next sweep is at no lesser place there.
+	reach := x.d.Reach
+	rows, columns := Span(x.block(b, 0).Lo, x.block(b, b.count-1).Hi+b.count-1), b.strips[i]
+	if i == len(b.strips)-1 {
+		columns.Hi += (b.count - 1) * reach
+	}
+	height, width := x.tile(rows, columns)
+	for c := columns.Lo; c < columns.Hi; c += width {
+		for r := rows.Lo; r < rows.Hi; r += height {
+			for k := range b.count {
+				tileRows := Span(r-k, r+height-k).Intersect(x.block(b, k))
+				tileColumns := Span(c-k*reach, c+width-k*reach).Intersect(x.part(b, i, k))
+				if !tileRows.Empty() && !tileColumns.Empty() {
+					x.d.Body(tileRows, tileColumns)
+				}
+			}
+		}
+	}
+	return work
+}
+
+// tile is the size of the equal pieces into which a strip is cut, which fit the cache: rather wide than high, since memory is
+// read along rows, but not flat, since each has an edge.
+func (x *across) tile(rows, columns Range) (height, width int) {
+	if rows.Empty() || columns.Empty() {
+		return 1, 1
+	}
+	bytes := 0 // of a column of a row, in all arrays
+	for _, a := range x.d.Arrays {
+		bytes += len(a.Part(rows.Lo, Span(columns.Lo, columns.Lo+1)))
+	}
+	most := tileBytes
+	if most == 0 {
+		most = machine.Cache() / 2
+	}
+	points := max(1, most/max(1, bytes))
+	wide := 1
+	for wide*wide < 4*points {
+		wide *= 2
+	}
+	width = even(columns.Len(), wide)
+	height = even(rows.Len(), max(1, points/width))
+	if height > rowGroup {
+		height = (height + rowGroup - 1) / rowGroup * rowGroup
+	}
+	return height, width
+}
+
+// even is the size of the pieces, but perhaps the last, into which n is cut evenly, so that none is larger than most.
+func even(n, most int) int {
+	pieces := (n + most - 1) / most
+	return (n + pieces - 1) / pieces
+}

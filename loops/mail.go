@@ -1,0 +1,144 @@
+package loops
+
+import (
+	"slices"
+
+	"shiftwork/comm"
+)
+
+// mail is a rank's boundary rows on their way to its neighbours: parts of rows of all arrays, several in one message if they are short.
+type mail struct {
+	c      comm.Comm
+	arrays []Array
+	sent   []letter // in the order in which they were sent
+	spare  [][]byte // buffers of letters that have left
+	inbox  []byte
+}
+
+// letter is a message that may be under way still.
+type letter struct {
+	q comm.Request
+	b []byte
+}
+
+// piece is a part of a row.
+type piece struct {
+	row  int
+	part Range
+}
+
+// longestLetter is how many bytes pieces are put together to: MPI delivers short messages while their receiver or their sender computes.
+const longestLetter = 16 << 10
+
+// send starts to send the pieces; nothing if they are empty or there is no neighbour.
+func (m *mail) send(to, tag int, pieces []piece) error {
+	if to < 0 {
+		return nil
+	}
+	if err := m.reap(); err != nil {
+		return err
+	}
+	for len(pieces) > 0 {
+		var b []byte
+		if n := len(m.spare); n > 0 {
+			b, m.spare = m.spare[n-1][:0], m.spare[:n-1]
+		}
+		n, _ := m.letter(pieces)
+		m.each(pieces[:n], func(part []byte) { b = append(b, part...) })
+		pieces = pieces[n:]
+		if len(b) == 0 {
+			m.spare = append(m.spare, b)
+			continue
+		}
+		q, err := m.c.Isend(to, tag, b)
+		if err != nil {
+			return err
+		}
+		m.sent = append(m.sent, letter{q, b})
+	}
+	return nil
+}
+
+// receive waits for what send sends, and puts the pieces where they belong.
+func (m *mail) receive(from, tag int, pieces []piece) error {
+	if from < 0 {
+		return nil
+	}
+	for len(pieces) > 0 {
+		n, bytes := m.letter(pieces)
+		if bytes > 0 {
+			m.inbox = slices.Grow(m.inbox[:0], bytes)[:bytes]
+			if err := receive(m.c, from, tag, m.inbox); err != nil {
+				return err
+			}
+			rest := m.inbox
+			m.each(pieces[:n], func(part []byte) { rest = rest[copy(part, rest):] })
+		}
+		pieces = pieces[n:]
+	}
+	return nil
+}
+
+// letter is how many of the pieces go into one message, and its length.
+func (m *mail) letter(pieces []piece) (n, bytes int) {
+	for ; n < len(pieces); n++ {
+		more := 0
+		m.each(pieces[n:n+1], func(part []byte) { more += len(part) })
+		if n > 0 && bytes+more > longestLetter {
+			break
+		}
+		bytes += more
+	}
+	return n, bytes
+}
+
+func (m *mail) each(pieces []piece, f func(part []byte)) {
+	for _, p := range pieces {
+		if p.part.Empty() {
+			continue
+		}
+		for _, a := range m.arrays {
+			f(a.Part(p.row, p.part))
+		}
+	}
+}
+
+// reap takes back the buffers of the first letters that have left, without waiting.
+func (m *mail) reap() error {
+	n := 0
+	for ; n < len(m.sent); n++ {
+		if _, done, err := m.sent[n].q.Test(); err != nil {
+			return err
+		} else if !done {
+			break
+		}
+		m.spare = append(m.spare, m.sent[n].b)
+	}
+	m.sent = append(m.sent[:0], m.sent[n:]...)
+	return nil
+}
+
+// flush waits until all letters have left.
+func (m *mail) flush() error {
+	for _, l := range m.sent {
+		if _, err := l.q.Wait(); err != nil {
+			return err
+		}
+		m.spare = append(m.spare, l.b)
+	}
+	m.sent = m.sent[:0]
+	return nil
+}
+
+func waitAll(reqs []comm.Request) error {
+	for i, q := range reqs {
+		if q == nil {
+			continue
+		}
+		reqs[i] = nil
+		if _, err := q.Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
