@@ -45,10 +45,13 @@ type Balancer struct {
 	cost      costModel
 	outcome   outcome
 	ledger    ledger
+	answer    answer
 	changed   bool     // a rate has changed since the last decision, and that did not expect it
 	profile   *profile // nil: the weights are given
 	promised  float64  // part of the time that the chosen plan saves
 	tolerated float64  // part of the time: an imbalance that may be noise
+
+	tempered, untempered [2][]float64 // filtered and level, as they will be by the answer and as they are
 
 	plans              []Plan
 	foreseen           Outlook
@@ -84,6 +87,7 @@ func New(cfg Config, loop Loop) (*Balancer, error) {
 		random:  rand.New(rand.NewPCG(cfg.Seed, 0)),
 		profile: newProfile(loop),
 	}
+	b.tempered = [2][]float64{make([]float64, n), make([]float64, n)}
 	b.auto = spec.String() == "auto"
 	for r := loop.FirstWorker; r < n; r++ {
 		b.noise[r], b.samples[r] = b.ranks[r].levels.Noise(), 1
@@ -124,6 +128,10 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 	if m.slowest >= 0 {
 		b.period.disturbed(b.noise[m.slowest])
 	}
+	if b.temper(); &b.filtered[0] != &d.Filtered[0] {
+		m = b.measure(b.work, b.filtered)
+		level = m
+	}
 	d.Imbalance, d.Threshold = m.fraction(), b.threshold()
 	b.divide(b.targets, b.filtered)
 
@@ -148,6 +156,9 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 	}
 	if len(b.transfers) > 0 {
 		b.ledger.moved(b.work)
+		if b.cfg.Policy == On {
+			b.answer.moved(d.Interaction, b.work, b.want, d.Filtered, b.noise)
+		}
 		b.commit(d.Interaction)
 		b.outcome.promise(d.Interaction, b.promised)
 	}
@@ -157,6 +168,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 	}
 	d.Period, d.Limit = target, limit
 	b.finish(&d, m)
+	b.untemper()
 	return d
 }
 
@@ -164,6 +176,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 type survey struct {
 	elapsed    float64 // s, mean over the workers
 	phase      float64 // s, mean time between two hook executions; 0 unknown
+	phases     float64 // hook executions since the statuses before, mean over the workers that tell
 	units      float64 // work done, sum
 	interact   float64 // s, the least that a rank has lost to the interaction before, the others wait for each other; 0 unknown
 	phasesLeft int     // hook executions until the loop ends, -1 if unknown
@@ -180,6 +193,7 @@ func (b *Balancer) look(statuses []Status) survey {
 			v.elapsed += s.Elapsed
 			if s.Phases > 0 {
 				v.phase += s.Elapsed / float64(s.Phases)
+				v.phases += float64(s.Phases)
 				phases++
 			}
 			if isAmount(s.Units) {
@@ -198,6 +212,7 @@ func (b *Balancer) look(statuses []Status) survey {
 	v.elapsed /= float64(b.loop.Ranks - b.loop.FirstWorker)
 	if phases > 0 {
 		v.phase /= float64(phases)
+		v.phases /= float64(phases)
 	}
 	return v
 }
@@ -212,7 +227,7 @@ func (b *Balancer) learn(statuses []Status) {
 	b.heard = b.look(statuses)
 	b.now += b.heard.elapsed
 	if b.heard.phase > 0 {
-		b.period.phase = b.heard.phase
+		b.period.computed(b.heard.phase, b.heard.phases)
 	}
 	if b.heard.interact > 0 {
 		b.period.interacted(b.heard.interact)
@@ -224,6 +239,7 @@ func (b *Balancer) learn(statuses []Status) {
 		}
 	}
 	b.changed = b.rates(statuses)
+	b.answer.observe(b.heard.obeyed, b.raw)
 }
 
 // takeStock fills work and iterations: what every rank owns once all orders are obeyed.

@@ -37,12 +37,10 @@ func (b *Balancer) believe(target float64) {
 		}
 		if probability*gain*target > (1-probability)*(2*move+loss*target) {
 			b.filtered[r], b.level[r] = rate, rate
+			b.ranks[r].believed = true
 		}
 	}
 }
 
 // believed reports whether the decision takes the latest sample of a rank, far off its level, for its new rate.
-func (b *Balancer) believed(r int) bool {
-	k := &b.ranks[r]
-	return k.filter == nil && b.filtered[r] != k.levels.Level()
-}
+func (b *Balancer) believed(r int) bool { return b.ranks[r].believed }

@@ -61,6 +61,13 @@
 // Quantum. Where rates vary by more than 1/quantumscale over quantumscale quanta, the quantum is longer than measured, and
 // the period grows with it, by up to 8 times.
 //
+// Beginning. The first phases of a loop are not like the later ones: pipelines fill. Until half of (15) has passed, period_compute
+// is the mean over all phases so far, and a rank has no rate.
+//
+// Answer. Ranks that share a core are the faster the less work they have, and would swing to and fro if each were given what
+// it looks worth. The balancer learns from its movements how rates answer to work, and makes its steps as much
+// shorter as that asks for (answer). Decision.Filtered are the rates as they are, Imbalance, Targets and Plans go by what they will be.
+//
 // # Free loops
 //
 // Where ranks do not wait for each other (Loop.Free, a DOALL done once) the work is what remains. The period shrinks to

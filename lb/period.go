@@ -19,6 +19,7 @@ type period struct {
 	lastMove               float64 // s, the balancer's time of the last movement
 	target                 float64 // s, the latest
 	phase                  float64 // s, period_compute: mean time between two hook executions; 0 unknown
+	phases                 float64 // hook executions behind it, where it is the mean over all so far; then infinite
 
 	stretch float64 // how many times the measured quantum rates are really disturbed by, 1..mostStretch
 	steady  int     // decisions since stretch was last looked at
@@ -107,10 +108,34 @@ func (p *period) choose() (target float64, limit string) {
 	return target, limit
 }
 
+// computed takes in that phases took so long, in s, of which there have been so many since the statuses before: their mean is the length
+// to go by, and at first, until some quanta have passed, that of all phases so far. While a pipeline fills, a rank computes a
+// strip or two without waiting for anybody; by these alone the next interaction would come a dozen times as late as it is meant to.
+func (p *period) computed(phase, phases float64) {
+	if p.phases*p.phase < p.sample() {
+		p.phases += phases
+		p.phase += (phase - p.phase) * phases / p.phases
+		return
+	}
+	p.phase, p.phases = phase, math.Inf(1)
+}
+
 // hooks returns nexthook = period_target/period_compute, at least 1.
 func (p *period) hooks(target float64) int {
 	if !(p.phase > 0) {
 		return 1
 	}
 	return int(min(max(1, math.Round(target/p.phase)), math.MaxInt32))
+}
+
+// wellMeasured is the part of (15) that the first samples of a loop must cover.
+const wellMeasured = 0.5
+
+// sample returns for how long, in s, a loop must have run before the work and the computing time of a rank make a first rate: in
+// less than some quanta chance decides whether it was on its core (15). Who sets the period has chosen what to believe.
+func (p *period) sample() float64 {
+	if p.fixed > 0 {
+		return 0
+	}
+	return wellMeasured * p.quantum
 }

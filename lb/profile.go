@@ -171,6 +171,9 @@ func (p *profile) begin() {
 	}
 }
 
+// timed reports whether iterations have been timed.
+func (p *profile) timed() bool { return p != nil && p.matrix != nil }
+
 // learn takes in the timings of all statuses and reports whether there were any.
 func (p *profile) learn(statuses []Status, first int) bool {
 	measured := 0.0
@@ -397,6 +400,7 @@ func (b *Balancer) adopt(statuses []Status) {
 	p.pending, p.adopted = false, statuses[b.loop.FirstWorker].Interaction
 	b.loop.Weights = p.weights
 	b.outcome = outcome{}                 // what was promised rested on other weights
+	b.answer.pending = false              // and what the rates were taken for
 	spec, _ := filter.Parse(b.cfg.Filter) // New has checked it
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		k, h := rank{}, &p.history[r]

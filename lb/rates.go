@@ -12,17 +12,20 @@ type rank struct {
 	levels filter.Levels // the levels between which the rate moves
 
 	// Work and computing time that no sample has been made of yet: a rank that did not finish an iteration since the
-	// previous status, or whose clock was too coarse to time what it did, is measured over several statuses.
+	// previous status, whose clock was too coarse to time what it did, or whose loop has only just begun, is measured over
+	// several statuses.
 	units, compute float64
 	elapsed        float64 // s since the last sample
 
-	heard  bool // there has been a sample
-	fickle bool // its rate is known to come and go
+	heard    bool // there has been a sample
+	believed bool // the latest sample is far off the level and taken for a new one
+	fickle   bool // its rate is known to come and go
 }
 
 // rates takes the samples out of the statuses, and what the ranks own where only they know, and returns whether the rate of any rank has changed by more than its noise.
 func (b *Balancer) rates(statuses []Status) (changed bool) {
 	b.suspects = b.suspects[:0]
+	begun := b.loop.Free || b.now == 0 || b.now >= b.period.sample()
 	sumFiltered, sumLevel, heard := 0.0, 0.0, 0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		k := &b.ranks[r]
@@ -30,11 +33,12 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 			k.elapsed += statuses[r].Elapsed
 		}
 		s := &statuses[r]
-		raw, ok := k.sample(s, b.filtered[r])
+		raw, ok := k.sample(s, b.filtered[r], begun)
 		b.raw[r] = 0
 		if ok {
 			changes, believed := k.levels.Changes(), b.believed(r)
 			b.raw[r] = raw
+			k.believed = false
 			k.levels.Observe(raw, k.elapsed)
 			k.elapsed = 0
 			b.level[r] = k.levels.Level()
@@ -87,15 +91,15 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 }
 
 // sample returns the raw rate that status s gives, in units/s of computing time, and whether it gives one. filtered is
-// the rate assumed so far.
-func (k *rank) sample(s *Status, filtered float64) (raw float64, ok bool) {
+// the rate assumed so far, begun whether the loop has run for long enough for a first sample; until then work and time add up.
+func (k *rank) sample(s *Status, filtered float64, begun bool) (raw float64, ok bool) {
 	if !isAmount(s.Units) || !isAmount(s.Compute) {
 		return 0, false
 	}
 	k.units += s.Units
 	k.compute += s.Compute
 	switch {
-	case k.compute == 0:
+	case k.compute == 0, !begun:
 		return 0, false
 	case k.units > 0:
 		raw = k.units / k.compute

@@ -23,6 +23,8 @@ import (
 //	                        multiplies the speed of rank R by X for the first A of every B seconds
 //	drift rank R to X from T until T
 //	                        multiplies it by a factor that goes from 1 to X in equal steps, and stays
+//	answer by E first A last B
+//	                        ranks A to B share a core: each is (its work / an even share)^-E times as fast
 //	competitor rank R count N quantum Q from T [for A of B]
 //	                        N processes share the core of rank R by round robin: the rank runs for Q s, then they do
 //	noise X                 relative standard deviation of the measured rates
@@ -49,6 +51,7 @@ type script struct {
 
 	changes            []change
 	loads, drifts      []pairs
+	answers            []pairs
 	silences           []pairs
 	competitors        []competitor
 	noise, dips, reply float64
@@ -147,6 +150,8 @@ func parseScript(t testing.TB, text string) *script {
 			s.loads = append(s.loads, named(line, f[1:], "rank", "to", "for", "of", "from", "until"))
 		case "drift":
 			s.drifts = append(s.drifts, named(line, f[1:], "rank", "to", "from", "until"))
+		case "answer":
+			s.answers = append(s.answers, named(line, f[1:], "by", "first", "last"))
 		case "competitor":
 			p := named(line, f[1:], "rank", "count", "quantum", "from", "for", "of")
 			s.competitors = append(s.competitors,
@@ -242,7 +247,16 @@ func (s *script) play(t testing.TB, c namedConfig) *scripted {
 	if len(s.loads) > 0 {
 		run.load = s.loads[0]
 	}
-	run.speed = s.speed
+	even := float64(s.iterations) / float64(s.loop.Ranks)
+	run.speed = func(r int, t float64) float64 {
+		speed := s.speed(r, t)
+		for _, a := range s.answers {
+			if float64(r) >= a["first"] && float64(r) <= a["last"] {
+				speed *= math.Pow(run.owned[r]/even, -a["by"])
+			}
+		}
+		return speed
+	}
 	run.silent = func(r int, t float64) bool {
 		for _, p := range s.silences {
 			if int(p["rank"]) == r && p.within(t) {

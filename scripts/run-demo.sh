@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# make run: eight ranks relax the heat plate while ./load disturbs the last one for a third of the time. Watch its
+# make run: eight ranks relax the heat plate while ./load runs twice beside the last one for a third of the time. Watch its
 # iterations go to its neighbours and come back. Then a shorter run, disturbed as well, is compared with a serial one, bit for
 # bit: the serial reference is one plain loop on one core, so comparing all of the long run would take many times as long.
 #
 # What disturbs exactly one rank? A load competes with whatever shares its core. So rank 7 gets a core that no other rank
 # uses, and the load is put on that core:
 #
-#	8 cores or more    rank r on core r, ./load on rank 7's core: it falls to half its speed
+#	8 cores or more    rank r on core r, ./load on rank 7's core: it falls to a third of its speed
 #	2 to 7 cores       rank 7 alone on the last core, the others share the rest: it starts out faster than they are, which
-#	                   the balancer finds out, and then falls to half its speed
+#	                   the balancer finds out, and then falls to a third of its speed
 #	1 core             nothing can be placed: the load slows every rank, and little work should move
 #
 # mpirun starts each rank through this script (see "pin" below), because its own binding refuses more ranks than cores and
@@ -65,7 +65,7 @@ if [ "$(id -u)" -eq 0 ]; then
 	mpi+=(--allow-run-as-root)
 fi
 n=${DEMO_N:-2501}
-seconds=${DEMO_SECONDS:-16}
+seconds=${DEMO_SECONDS:-18}
 # shellcheck disable=SC2206 # DEMO_ARGS is a list of flags
 sor=("$PWD/scripts/run-demo.sh" pin "$PWD/sor" --n "$n" ${DEMO_ARGS:-})
 
@@ -81,45 +81,56 @@ finish() {
 trap finish EXIT
 trap 'exit 130' INT TERM
 
-# disturb AFTER FOR: in the background, ./load on the last core after so many seconds, for so many.
+# disturb FOR: in the background, two programs ./load on the last core for so many seconds.
 disturb() {
+	local on=()
+	if [ -n "$DEMO_LAST" ]; then
+		on=(taskset -c "$DEMO_LAST")
+	fi
 	(
-		trap 'kill "$waiting" 2>/dev/null; exit 0' TERM
-		sleep "$1" &
-		waiting=$!
-		wait "$waiting"
-		echo "--- ./load starts" >&2
-		if [ -n "$DEMO_LAST" ]; then
-			taskset -c "$DEMO_LAST" ./load --for "$2s" &
-		else
-			./load --for "$2s" &
-		fi
-		waiting=$!
-		wait "$waiting"
-		echo "--- ./load has stopped" >&2
+		loads=()
+		trap 'kill "${loads[@]}" 2>/dev/null; wait; exit 0' TERM
+		echo "--- ./load starts, twice"
+		for _ in 1 2; do
+			"${on[@]}" ./load --for "$1s" >/dev/null &
+			loads+=($!)
+		done
+		wait
+		echo "--- both have stopped"
 	) >&2 &
 	load_pid=$!
 }
 
-# How many sweeps take so long depends on the machine: a short run tells. The estimate may be off by a third, because the
-# ranks are not balanced yet for most of it; so the load stops well before the end.
-trial=150
-result=$("${mpi[@]}" "${sor[@]}" --iterations "$trial" --quiet)
-took=$(sed -n 's/^result: .* time_s=\([0-9.]*\) .*/\1/p' <<<"$result")
-sweeps=$(awk -v t="${took:-0}" -v k="$trial" -v s="$seconds" 'BEGIN { n = t > 0 ? int(k * s / t) : 0; print (n < k ? k : n) }')
+# How many sweeps take so long depends on the machine: a run of some seconds tells. The run that is watched may do twice as many and
+# ends by its time, whatever else the machine does meanwhile.
+result=$("${mpi[@]}" "${sor[@]}" --iterations 1000000 --time-limit 3s --quiet)
+sweeps=$(sed -n 's/^result: .* rate_per_s=\([0-9.e+]*\) .*/\1/p' <<<"$result" | awk -v n="$n" -v s="$seconds" '{ print int(2 * $1 * s / (n * n)) }')
+if [ "${sweeps:-0}" -lt 100 ]; then
+	sweeps=100
+fi
 
 load_after=$((seconds / 4))
-load_for=$((seconds * 5 / 16))
+load_for=$((seconds / 3))
 cat <<TEXT
-1. The heat plate at $n x $n points, $sweeps sweeps on $ranks ranks: about $seconds s.
+1. The heat plate at $n x $n points on $ranks ranks, for $seconds s.
 Rank $disturbed is $where.
 $expect
-After $load_after s ./load takes half of that core for $load_for s: watch the last column, the share of rank $disturbed, fall and come back.
+After $load_after s ./load, twice, competes for that core for $load_for s: watch the last column, the share of rank $disturbed, fall and come back.
 
 TEXT
-disturb "$load_after" "$load_for"
-"${mpi[@]}" "${sor[@]}" --iterations "$sweeps" --progress
-finish
+# The load comes with a line of progress, of which there is one a second: mpirun takes a second or two to start.
+"${mpi[@]}" "${sor[@]}" --iterations "$sweeps" --time-limit "${seconds}s" --progress 2> >(
+	trap finish EXIT
+	trap 'exit 130' INT TERM
+	seen=0
+	while IFS= read -r line; do
+		echo "$line" >&2
+		if [[ $line == *": "*" sweep "* ]] && [ $((seen += 1)) -eq "$load_after" ]; then
+			disturb "$load_for"
+		fi
+	done
+)
+wait "$!" || true # for the last lines
 
 # A point takes the plain loop some 5 ns: five to ten seconds.
 check=$(awk -v n="$n" 'BEGIN { k = int(1.1e9 / (n * n)); print (k < 1 ? 1 : k) }')
@@ -128,5 +139,5 @@ cat <<TEXT
 2. The same plate, $check sweeps, with ./load from the start, compared with a serial run, bit for bit (some 10 s).
 
 TEXT
-disturb 0 30 2>/dev/null # so that the result line is the last one
+disturb 30 2>/dev/null # so that the result line is the last one
 "${mpi[@]}" "${sor[@]}" --iterations "$check" --verify --quiet
