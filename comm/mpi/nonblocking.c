@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -115,6 +116,32 @@ static int keep_errors_of_tests(void) { return MPI_SUCCESS; }
 #define OUR_TEST(call) (call)
 #endif
 
+/*
+ * MPICH puts a handler of its own for SIGUSR1 in place of Go's while it starts. It runs on the stack that is interrupted,
+ * not on the one for signals, and calls Go's from there, which ends the program if that was a goroutine's stack: a warning
+ * of the batch system kills the run now and then. So signals that had a handler before have it again.
+ */
+enum { SIGNALS = 64 };
+static struct sigaction handlers[SIGNALS + 1];
+
+static void keep_handlers(void)
+{
+	for (int s = 1; s <= SIGNALS; s++)
+		if (sigaction(s, NULL, &handlers[s]) != 0)
+			handlers[s].sa_handler = SIG_DFL;
+}
+
+static void restore_handlers(void)
+{
+	for (int s = 1; s <= SIGNALS; s++) {
+		struct sigaction now;
+		if (handlers[s].sa_handler == SIG_DFL || handlers[s].sa_handler == SIG_IGN || sigaction(s, NULL, &now) != 0)
+			continue;
+		if (now.sa_handler != handlers[s].sa_handler)
+			sigaction(s, &handlers[s], NULL);
+	}
+}
+
 int sw_start(int *provided, int wait)
 {
 	int code, on;
@@ -144,7 +171,9 @@ int sw_start(int *provided, int wait)
 		code = MPI_Query_thread(provided);
 	} else {
 		/* Goroutines move between threads, but one at a time calls MPI. */
+		keep_handlers();
 		code = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, provided);
+		restore_handlers();
 	}
 	if (code != MPI_SUCCESS)
 		return code;

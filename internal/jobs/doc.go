@@ -3,7 +3,7 @@
 //
 //	mpirun ──┬── rank 0   pid, OMPI_COMM_WORLD_RANK in its environment
 //	         ├── rank 1      Signal: SIGSTOP, SIGCONT, SIGKILL
-//	         └── rank 2      Memory: resident set, bytes
+//	         └── rank 2      Memory: what it has and keeps, bytes
 //
 // Kill and Pause are the two experiments: a rank of a running job is killed, or stopped for a while, and the outcome says what a
 // user sees of it. Ranks are found through /proc, so all of it is for Linux and for one machine, and for Open MPI's mpirun.

@@ -174,18 +174,45 @@ func (j *Job) Connected(within time.Duration) error {
 // Signal sends a signal to a rank. Find must have found it.
 func (j *Job) Signal(rank int, s syscall.Signal) error { return syscall.Kill(j.pids[rank], s) }
 
-// Memory is the resident set of a rank in bytes.
-func (j *Job) Memory(rank int) (int64, error) {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", j.pids[rank]))
+// Memory is what a rank has of the machine's memory, in bytes.
+type Memory struct {
+	Resident int64 // all that is in memory now, pages of files included: the kernel drops those when it likes
+	Kept     int64 // what only the program can give back: private memory, in memory or swapped out, and shared memory
+}
+
+// Memory looks at a rank.
+func (j *Job) Memory(rank int) (Memory, error) {
+	name := fmt.Sprintf("/proc/%d/status", j.pids[rank])
+	data, err := os.ReadFile(name)
 	if err != nil {
-		return 0, err
+		return Memory{}, err
 	}
-	fields := strings.Fields(string(data)) // size, resident, shared, ..., in pages
-	if len(fields) < 2 {
-		return 0, fmt.Errorf("/proc/%d/statm is %q", j.pids[rank], data)
+	m, err := memoryOf(string(data))
+	if err != nil {
+		return m, fmt.Errorf("%s: %w", name, err)
 	}
-	pages, err := strconv.ParseInt(fields[1], 10, 64)
-	return pages * int64(os.Getpagesize()), err
+	return m, nil
+}
+
+// memoryOf reads the text of /proc/PID/status. A rank that has ended has no memory there.
+func memoryOf(status string) (Memory, error) {
+	kb := map[string]int64{}
+	for line := range strings.Lines(status) {
+		name, value, _ := strings.Cut(line, ":")
+		if n, ok := strings.CutSuffix(strings.TrimSpace(value), " kB"); ok {
+			size, err := strconv.ParseInt(strings.TrimSpace(n), 10, 64)
+			if err != nil {
+				return Memory{}, err
+			}
+			kb[name] = size << 10
+		}
+	}
+	for _, name := range []string{"VmRSS", "RssAnon", "RssShmem", "VmSwap"} {
+		if _, there := kb[name]; !there {
+			return Memory{}, fmt.Errorf("no %s", name)
+		}
+	}
+	return Memory{Resident: kb["VmRSS"], Kept: kb["RssAnon"] + kb["RssShmem"] + kb["VmSwap"]}, nil
 }
 
 // Left waits until all ranks have gone and returns those that have not within the time.

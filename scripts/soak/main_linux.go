@@ -24,7 +24,7 @@ type options struct {
 	ranks, n      int
 	loads         int
 	growth        float64
-	every         time.Duration
+	every, period time.Duration
 	seed          uint64
 }
 
@@ -46,8 +46,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&o.ranks, "ranks", 4, "ranks")
 	flags.IntVar(&o.n, "n", 400, "rows and columns")
 	flags.IntVar(&o.loads, "loads", 2, "competing loads at a time, at most")
-	flags.Float64Var(&o.growth, "growth", 0.01, "how much a rank's memory may grow")
+	flags.Float64Var(&o.growth, "growth", 0.01, "how much the memory that a rank keeps may grow, as a part of its resident set")
 	flags.DurationVar(&o.every, "every", time.Second, "time between two samples of the memory")
+	flags.DurationVar(&o.period, "period", 20*time.Millisecond, "time between two moves of work")
 	flags.Uint64Var(&o.seed, "seed", 1, "of the loads")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
@@ -75,8 +76,8 @@ func (o options) check(rest []string) error {
 		return fmt.Errorf("%q is no flag", rest[0])
 	case o.ranks < 2 || o.n < o.ranks+2 || o.loads < 0:
 		return errors.New("--ranks is at least 2, --n two more than that, --loads at least 0")
-	case o.length <= 0 || o.every <= 0 || !(o.growth >= 0):
-		return errors.New("--for and --every are above 0, --growth at least 0")
+	case o.length <= 0 || o.every <= 0 || o.period <= 0 || !(o.growth >= 0):
+		return errors.New("--for, --every and --period are above 0, --growth at least 0")
 	}
 	_, err := os.Stat(o.program)
 	if err == nil && o.loads > 0 {
@@ -100,7 +101,7 @@ func (o options) soak(w io.Writer) (bool, error) {
 	for i := range o.loads {
 		loads.Go(func() { compete(o.load, o.seed, uint64(i), quiet) })
 	}
-	fields, samples, err := o.job(stop)
+	fields, ranks, err := o.job(stop)
 	if err != nil {
 		return false, err
 	}
@@ -112,11 +113,11 @@ func (o options) soak(w io.Writer) (bool, error) {
 	want := mpirun.Fields(string(out))["checksum"]
 
 	good := fields["checksum"] == want && want != ""
-	table := fmt.Sprintf("%5s %14s %14s %8s\n", "rank", "then, MiB", "at last, MiB", "growth")
-	for r, s := range samples {
-		then, last := medians(s)
-		g := last/then - 1
-		table += fmt.Sprintf("%5d %14.2f %14.2f %7.2f%%\n", r, then/(1<<20), last/(1<<20), 100*g)
+	table := fmt.Sprintf("%5s %14s %14s %14s %8s\n", "rank", "resident, MiB", "then kept, MiB", "at last, MiB", "growth")
+	for r, s := range ranks {
+		resident, then, last := s.medians()
+		g := (last - then) / resident
+		table += fmt.Sprintf("%5d %14.2f %14.2f %14.2f %7.2f%%\n", r, resident/(1<<20), then/(1<<20), last/(1<<20), 100*g)
 		good = good && g <= o.growth && !math.IsNaN(g)
 	}
 	verdict := "good"
@@ -124,13 +125,16 @@ func (o options) soak(w io.Writer) (bool, error) {
 		verdict = "bad"
 	}
 	_, err = fmt.Fprintf(w, "%ssoak: iterations=%s time_s=%s interactions=%s shifts=%s iterations_moved=%s samples=%d checksum=%s, of one rank %s: %s\n",
-		table, fields["iterations"], fields["time_s"], fields["interactions"], fields["shifts"], fields["iterations_moved"], len(samples[0]), fields["checksum"], want, verdict)
+		table, fields["iterations"], fields["time_s"], fields["interactions"], fields["shifts"], fields["iterations_moved"], len(ranks[0].kept), fields["checksum"], want, verdict)
 	return good, err
 }
 
-// job runs sor and returns the fields of its result line and the samples of each rank's memory, in bytes.
-func (o options) job(stop <-chan os.Signal) (map[string]string, [][]float64, error) {
-	j, err := jobs.Start(o.ranks, nil, o.command(endless, "random", "--time-limit", o.length.String())...)
+// tight is an environment in which a rank holds little memory that it has no use for: package documentation.
+func tight() []string { return []string{"GOGC=10", "MALLOC_ARENA_MAX=1"} }
+
+// job runs sor and returns the fields of its result line and the samples of each rank's memory.
+func (o options) job(stop <-chan os.Signal) (map[string]string, []samples, error) {
+	j, err := jobs.Start(o.ranks, tight(), o.command(endless, "random", "--time-limit", o.length.String(), "--period", o.period.String())...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -138,7 +142,8 @@ func (o options) job(stop <-chan os.Signal) (map[string]string, [][]float64, err
 	if _, err := j.Find(time.Minute); err != nil {
 		return nil, nil, err
 	}
-	samples := make([][]float64, o.ranks)
+	ranks := make([]samples, o.ranks)
+	began := time.Now()
 	tick := time.NewTicker(o.every)
 	defer tick.Stop()
 	for running := true; running; {
@@ -148,7 +153,7 @@ func (o options) job(stop <-chan os.Signal) (map[string]string, [][]float64, err
 		case <-j.Ended():
 			running = false
 		case <-tick.C:
-			sample(j, samples)
+			sample(j, ranks, time.Since(began))
 		}
 	}
 	r := j.Result()
@@ -156,20 +161,22 @@ func (o options) job(stop <-chan os.Signal) (map[string]string, [][]float64, err
 	if r.Code != 0 || fields["checksum"] == "" {
 		return nil, nil, fmt.Errorf("the job ended with code %d: %s%s", r.Code, r.Stdout, r.Stderr)
 	}
-	return fields, samples, nil
+	return fields, ranks, nil
 }
 
 // sample adds one sample of all ranks, or none.
-func sample(j *jobs.Job, samples [][]float64) {
-	all := make([]float64, len(samples))
+func sample(j *jobs.Job, ranks []samples, at time.Duration) {
+	all := make([]jobs.Memory, len(ranks))
 	for r := range all {
-		b, err := j.Memory(r)
-		if err != nil || b == 0 {
+		m, err := j.Memory(r)
+		if err != nil {
 			return // a rank is ending
 		}
-		all[r] = float64(b)
+		all[r] = m
 	}
-	for r, b := range all {
-		samples[r] = append(samples[r], b)
+	for r, m := range all {
+		ranks[r].at = append(ranks[r].at, at)
+		ranks[r].resident = append(ranks[r].resident, float64(m.Resident))
+		ranks[r].kept = append(ranks[r].kept, float64(m.Kept))
 	}
 }

@@ -3,20 +3,34 @@ package main
 import (
 	"math"
 	"slices"
+	"time"
 
 	"gonum.org/v1/gonum/stat"
 )
 
-// medians returns the median of the second tenth of the samples and that of the last; NaN if there are less than one in each.
-func medians(samples []float64) (then, last float64) {
-	n := len(samples)
-	if n < 10 {
-		return math.NaN(), math.NaN()
+// samples are those of one rank's memory, in bytes.
+type samples struct {
+	at             []time.Duration // since the job runs
+	resident, kept []float64
+}
+
+// medians returns the medians of the second tenth of the time, and that of the last for what is kept; NaN where one of them has
+// no sample.
+func (s samples) medians() (resident, then, last float64) {
+	n := len(s.at)
+	if n == 0 {
+		return math.NaN(), math.NaN(), math.NaN()
 	}
-	return median(samples[n/10 : n/10*2]), median(samples[n-n/10:])
+	length := s.at[n-1]
+	begin, _ := slices.BinarySearch(s.at, length/10)
+	end, _ := slices.BinarySearch(s.at, length/10*2)
+	final, _ := slices.BinarySearch(s.at, length-length/10)
+	return median(s.resident[begin:end]), median(s.kept[begin:end]), median(s.kept[final:])
 }
 
 func median(x []float64) float64 {
-	sorted := slices.Sorted(slices.Values(x))
-	return stat.Quantile(0.5, stat.LinInterp, sorted, nil)
+	if len(x) == 0 {
+		return math.NaN()
+	}
+	return stat.Quantile(0.5, stat.LinInterp, slices.Sorted(slices.Values(x)), nil)
 }
