@@ -29,8 +29,10 @@ const (
 )
 
 const (
-	grainStep    = 4
-	grainGain    = 1.05
+	grainStep = 4
+	grainGain = 1.05
+	// grainEnough is what chunks may cost where their length is chosen without a trial.
+	grainEnough  = 1.02
 	grainSamples = 2
 	// grainShare bounds a trial: no chunk takes more than this part of what the rank still has to do, so that a wrong guess
 	// cannot spoil the balance.
@@ -107,7 +109,7 @@ func (g *grain) settle() {
 }
 
 // extrapolate settles where a longer trial would take too much of the work. An iteration takes a + b/length by the last two
-// trials: the length at which b adds 5 % is taken unheard, up to that of the next trial and to most.
+// trials: the length at which b adds 2 % is taken unheard, up to that of the next trial and to most.
 func (g *grain) extrapolate(most int) {
 	tried, size := float64(max(1, g.size/grainStep)), min(g.size, most)
 	earlier, previous := g.earlier, g.previous
@@ -117,7 +119,7 @@ func (g *grain) extrapolate(most int) {
 	}
 	b := (1/earlier - 1/previous) / (grainStep/tried - 1/tried)
 	a := 1/previous - b/tried
-	if enough := b / (a * (grainGain - 1)); a > 0 && enough < float64(size) {
+	if enough := b / (a * (grainEnough - 1)); a > 0 && enough < float64(size) {
 		size = int(enough)
 	}
 	g.size = max(g.size, size)
