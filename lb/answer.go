@@ -121,14 +121,15 @@ func (a *answer) temper(to, rates, work []float64) bool {
 }
 
 // temper makes the decision go by the rates that ranks will have after it. Where iterations are timed, rates may change with the
-// work because it is other work, which the profile answers for.
-func (b *Balancer) temper() {
+// work because it is other work, which the profile answers for. It returns whether these rates are others than the present ones.
+func (b *Balancer) temper() bool {
 	b.untempered = [2][]float64{b.filtered, b.level}
 	if !b.auto || b.loop.Free || b.profile.timed() || !b.answer.temper(b.tempered[0], b.filtered, b.work) {
-		return
+		return false
 	}
 	copy(b.tempered[1], b.tempered[0]) // with the automatic filter both are the same
 	b.filtered, b.level = b.tempered[0], b.tempered[1]
+	return true
 }
 
 // untemper undoes it.

@@ -128,7 +128,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 	if m.slowest >= 0 {
 		b.period.disturbed(b.noise[m.slowest])
 	}
-	if b.temper(); &b.filtered[0] != &d.Filtered[0] {
+	if b.temper() {
 		m = b.measure(b.work, b.filtered)
 		level = m
 	}

@@ -82,18 +82,17 @@ func (x *across) next() batch {
 	return b
 }
 
-// downs are the parts of strip number i, one of each sweep of a batch, of the row next to a boundary: the last one on its left, which the
-// rank on its right has in front of its rows.
-func (x *across) downs(b *batch, i int, row func(rows Range) int) []piece {
+// downs are the parts of strip number i, one of each sweep of a batch, of the last row to the left of a boundary, which is in front of row lo when
+// blocks stand upright.
+func (x *across) downs(b *batch, i, lo int) []piece {
 	x.pieces = x.pieces[:0]
 	for k := range b.count {
-		x.pieces = append(x.pieces, piece{row(x.block(b, k)), x.part(b, i, k)})
+		x.pieces = append(x.pieces, piece{lo + b.shift - k - 1, x.part(b, i, k)})
 	}
 	return x.pieces
 }
 
-// ups are the parts of strip number i of the rows that travel to the left after a batch, over a boundary that is in front of row lo when
-// blocks stand upright.
+// ups are the parts of strip number i of the rows that travel to the left over such a boundary after a batch.
 func (x *across) ups(b *batch, i, lo int) []piece {
 	x.pieces = x.pieces[:0]
 	for row := lo + b.lowest(); row <= lo+b.after; row++ {

@@ -339,7 +339,7 @@ func (x *across) strip(b *batch, i int) error {
 	if err := x.receiveUps(before); err != nil {
 		return err
 	}
-	if err := x.mail.receive(x.left, tagDown, x.downs(b, i, func(rows Range) int { return rows.Lo - 1 })); err != nil {
+	if err := x.mail.receive(x.left, tagDown, x.downs(b, i, x.own.Lo)); err != nil {
 		return err
 	}
 	began := x.c.Now()
@@ -347,7 +347,7 @@ func (x *across) strip(b *batch, i int) error {
 	work := x.compute(b, i)
 	x.h.EndPart(work / x.units / float64(x.d.Strip.Len()))
 	x.tuner.timed(b.strips[i].Len(), x.width, work/float64(b.strips[i].Len()), (x.c.Now() - began).Seconds())
-	if err := x.mail.send(x.right, tagDown, x.downs(b, i, func(rows Range) int { return rows.Hi - 1 })); err != nil {
+	if err := x.mail.send(x.right, tagDown, x.downs(b, i, x.own.Hi)); err != nil {
 		return err
 	}
 	return x.mail.send(x.left, tagUp, x.ups(b, i, x.own.Lo))

@@ -39,22 +39,20 @@ func (m *mail) send(to, tag int, pieces []piece) error {
 		return err
 	}
 	for len(pieces) > 0 {
-		var b []byte
-		if n := len(m.spare); n > 0 {
-			b, m.spare = m.spare[n-1][:0], m.spare[:n-1]
+		n, bytes := m.letter(pieces)
+		if bytes > 0 {
+			var b []byte
+			if last := len(m.spare) - 1; last >= 0 {
+				b, m.spare = m.spare[last][:0], m.spare[:last]
+			}
+			m.each(pieces[:n], func(part []byte) { b = append(b, part...) })
+			q, err := m.c.Isend(to, tag, b)
+			if err != nil {
+				return err
+			}
+			m.sent = append(m.sent, letter{q, b})
 		}
-		n, _ := m.letter(pieces)
-		m.each(pieces[:n], func(part []byte) { b = append(b, part...) })
 		pieces = pieces[n:]
-		if len(b) == 0 {
-			m.spare = append(m.spare, b)
-			continue
-		}
-		q, err := m.c.Isend(to, tag, b)
-		if err != nil {
-			return err
-		}
-		m.sent = append(m.sent, letter{q, b})
 	}
 	return nil
 }
