@@ -60,6 +60,7 @@ type Hooks struct {
 	quantum     float64        // s; 0: not known yet
 	least       int            // iterations that each rank must keep
 	phase, next int            // hook executions so far; the one that interacts next
+	passed      int            // phases since the last Hook that ended by Pass
 	k           int            // interactions so far
 	obeyed      int            // last instruction obeyed, -1 none
 	lost        time.Duration  // in the interaction before, but for moving work
@@ -75,7 +76,8 @@ type Hooks struct {
 	done       float64       // work units since the last status, by the weights in force
 	plainDone  float64       // the same by Loop.Weights
 	compute    time.Duration // since the last status
-	moved      movement      // since the last status
+	quota      quota
+	moved      movement // since the last status
 
 	total totals
 }
@@ -145,6 +147,7 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 			h.next = math.MaxInt
 		}
 	}
+	h.quota = newQuota(c)
 	h.began = c.Now()
 	h.since = h.began
 	h.follow()
@@ -299,6 +302,7 @@ func (h *Hooks) Begin() {
 		return
 	}
 	h.start = h.c.Now()
+	h.quota.begin()
 	h.laps.since = h.start
 	h.inPhase = true
 }
@@ -319,6 +323,7 @@ func (h *Hooks) EndPart(fraction float64) {
 	h.ended = h.c.Now()
 	took := h.ended - h.start
 	h.compute += took
+	h.quota.end()
 	h.laps.took += took
 	h.inPhase = false
 	h.done += h.units * fraction
@@ -379,7 +384,10 @@ func (h *Hooks) Hook() (moved bool, err error) {
 	if !h.active {
 		return false, nil
 	}
-	if h.phase < h.next {
+	// After phases without a hook about as many come again: rather early by less than half of them than late by more.
+	early := h.passed / 2
+	h.passed = 0
+	if h.phase+early < h.next {
 		h.laps.prepare(h.k, h.phase, h.next)
 		return false, h.serve()
 	}
@@ -388,12 +396,13 @@ func (h *Hooks) Hook() (moved bool, err error) {
 	return moved, err
 }
 
-// Pass ends so many phases after which work cannot move: an interaction that is due waits for the next Hook. Every rank must
-// call it at the same phases.
+// Pass ends so many phases after which work cannot move: an interaction that is due meanwhile is had at the next Hook, or was at the one
+// before if that was nearer. Every rank must call it at the same phases.
 func (h *Hooks) Pass(phases int) error {
 	if !present {
 		return nil
 	}
+	h.passed += phases
 	h.phase += phases - 1
 	h.endPhase()
 	return h.serve()
@@ -466,7 +475,7 @@ func (h *Hooks) report() error {
 	elapsed := now - h.since
 	s := lb.Status{
 		Rank: h.c.Rank(), Interaction: h.k, Obeyed: h.obeyed,
-		Units: h.done, Compute: h.compute.Seconds(), Elapsed: elapsed.Seconds(),
+		Units: h.done, Compute: h.quota.computing(h.compute), Elapsed: elapsed.Seconds(),
 		Wait:   max(0, elapsed-h.compute-h.moved.time).Seconds(),
 		Phases: h.phase - h.sincePhase, PhasesLeft: -1,
 		Age:   h.clock.time(now).Seconds(),
@@ -494,7 +503,7 @@ func (h *Hooks) closeBooks(now time.Duration) {
 	h.total.units += h.plainDone
 	h.total.compute += h.compute
 	h.total.move += h.moved.time
-	h.done, h.plainDone, h.compute, h.moved = 0, 0, 0, movement{}
+	h.done, h.plainDone, h.compute, h.quota.used, h.moved = 0, 0, 0, 0, movement{}
 	h.since, h.sincePhase = now, h.phase
 }
 
@@ -656,7 +665,7 @@ func receiveAll(c comm.Comm, from, tag int) ([]byte, error) {
 // Finish ends the loop: every rank calls it after its last Hook. Messages under way are taken in, and
 // rank 0 gets the report of all ranks; the others get nil.
 func (h *Hooks) Finish() (*Report, error) {
-	rest := tail{units: h.done, compute: h.compute.Seconds(), version: h.weights.version}
+	rest := tail{units: h.done, compute: h.quota.computing(h.compute), version: h.weights.version}
 	h.closeBooks(h.c.Now())
 	if h.active && h.k > 0 && h.cfg.Interaction == lb.Pipelined {
 		// The last status has an answer that nobody obeys any more.

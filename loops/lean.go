@@ -9,7 +9,7 @@ const (
 	// right neighbour; a neighbour that was off its core for a quantum then costs about that much.
 	leanQuanta = 12
 	// batchTime is how long a lean may last in s for the sake of batches of full length alone.
-	batchTime = 0.25
+	batchTime = 0.125
 	// leanShare is the most that a block leans to one side, as a part of what an even division gives each rank: the first and the
 	// last rank's work varies by as much.
 	leanShare = 1.0 / 16
@@ -64,19 +64,22 @@ func (d *DOACROSS) mostLean(workers int) int {
 // keep is how many rows a rank must have if blocks lean so far: as many jump over a boundary at once.
 func keep(most int) int { return 2*most + 1 }
 
-// chooseLean is how far blocks should lean, on rank 0, if a sweep takes so many s, and how far they ever may. That is settled the
-// first time, and less where sweeps are long: a stop or a checkpoint must wait until blocks are back.
-func (x *across) chooseLean(sweep float64) (most, ever int) {
-	need := float64(x.leanMost)
-	if sweep > 0 {
-		need = max(leanQuanta*x.quantum, min(4*longestBatch*sweep, batchTime)) / sweep / 2
+// chooseLean is how far blocks should lean, on rank 0, if a sweep takes elapsed s and should take sweep, and how far they ever may. That is
+// settled the first time, and less where sweeps are long: a stop or a checkpoint must wait until blocks are back.
+func (x *across) chooseLean(sweep, elapsed float64) (most, ever int) {
+	need := func(sweep float64) float64 {
+		if !(sweep > 0) {
+			return float64(x.leanMost)
+		}
+		return max(leanQuanta*x.quantum, min(4*longestBatch*sweep, batchTime)) / sweep / 2
 	}
 	ever = x.leanMost
 	if !x.leaned {
-		ever, x.leaned = int(min(float64(ever), 2*need)), true
+		ever, x.leaned = int(min(float64(ever), 2*need(sweep))), true
 	}
 	now := max(x.lean.most, x.wider)
-	most = max(0, min(int(min(need, float64(ever))), (x.h.Fewest()-1)/2))
+	// Ranks move work once a lean, so it takes no longer than it must: sweeps last longer than they should where ranks are off their cores.
+	most = max(0, min(int(min(need(max(sweep, elapsed)), float64(ever))), (x.h.Fewest()-1)/2))
 	if most > now && float64(most) < leanGrowth*float64(now) {
 		most = now
 	}

@@ -85,6 +85,16 @@ type told struct {
 
 const toldFields = 5
 
+// longest is what a sweep has taken, in s: on the rank, of those that have rows, that took longest.
+func longest(all []told) (sweep float64) {
+	for _, v := range all {
+		if v.Work >= 0 {
+			sweep = max(sweep, v.Elapsed)
+		}
+	}
+	return sweep
+}
+
 // What a rank doubts of what it tells.
 const (
 	doubtColumn = 1 // its samples of t_iteration disagree, or are too few
@@ -229,7 +239,7 @@ func (x *across) retune() error {
 			return err
 		}
 		block, next, sweep := x.choose(all)
-		lean, ever := x.chooseLean(sweep)
+		lean, ever := x.chooseLean(sweep, longest(all))
 		answer[0], answer[1], answer[2], answer[3] = float64(block), float64(next), float64(lean), float64(ever)
 		for r := 1; r < x.c.Size(); r++ {
 			q, err := x.c.Isend(r, tagTune, comm.BytesOf(answer))
@@ -282,7 +292,7 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	began := x.c.Now()
 	t, left := &x.tuner, x.d.Outer-x.rep.Steps
 	record := Tuning{Sweep: x.rep.Steps, Before: x.width, Block: x.width}
-	width, elapsed, loop := 0.0, 0.0, pipeline.Loop{Iterations: x.d.Strip.Len(), Sweeps: left}
+	width, elapsed, loop := 0.0, longest(all), pipeline.Loop{Iterations: x.d.Strip.Len(), Sweeps: left}
 	var columns, strips []int // ranks that doubt
 	for r, v := range all {
 		if v.Work < 0 {
@@ -292,7 +302,6 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 		record.Iteration = append(record.Iteration, v.Work)
 		record.PerStrip = max(record.PerStrip, v.PerStrip)
 		width = max(width, v.Width)
-		elapsed = max(elapsed, v.Elapsed)
 		if int(v.Doubt)&doubtColumn != 0 {
 			columns = append(columns, r)
 		}

@@ -25,7 +25,26 @@ var Quantum = sync.OnceValue(func() float64 {
 })
 
 // QuotaPeriod is the period of this process's CPU quota in seconds, 0 without a quota.
-func QuotaPeriod() float64 { return quotaPeriod("/proc/self/cgroup", "/sys/fs/cgroup") }
+func QuotaPeriod() float64 { return ownQuota().period }
+
+// QuotaShare is how much of one processor's time this process gets by its CPU quota, 0 without a quota. It may be above 1.
+func QuotaShare() float64 { return ownQuota().share }
+
+var ownQuota = sync.OnceValue(func() quota { return findQuota("/proc/self/cgroup", "/sys/fs/cgroup") })
+
+// quota is a group's CPU quota: the time that it gets in each period, as a part of it, and the period in s; zero where there is none.
+type quota struct{ share, period float64 }
+
+// and is what holds where both quotas do: the smaller share, and the longer period.
+func (q quota) and(o quota) quota {
+	switch {
+	case q == quota{}:
+		return o
+	case o == quota{}:
+		return q
+	}
+	return quota{min(q.share, o.share), max(q.period, o.period)}
+}
 
 // DefaultCache, in bytes, is what the second-level cache of most processors since 2015 holds at least.
 const DefaultCache = 256 << 10
@@ -66,14 +85,13 @@ func longestGap(span time.Duration) time.Duration {
 	}
 }
 
-// quotaPeriod looks for the quota of the process's group, or of any group above it, in cgroup v2's cpu.max or v1's
-// cpu.cfs_quota_us; self lists the groups, root is where they are mounted. The longest period of several counts.
-func quotaPeriod(self, root string) float64 {
+// findQuota looks for the quota of the process's group, and of any group above it, in cgroup v2's cpu.max or v1's
+// cpu.cfs_quota_us; self lists the groups, root is where they are mounted.
+func findQuota(self, root string) (all quota) {
 	text, err := os.ReadFile(self)
 	if err != nil {
-		return 0
+		return quota{}
 	}
-	longest := 0.0
 	for line := range strings.Lines(string(text)) {
 		part := strings.SplitN(strings.TrimSpace(line), ":", 3) // hierarchy, controllers, path
 		if len(part) != 3 {
@@ -85,39 +103,39 @@ func quotaPeriod(self, root string) float64 {
 		}
 		for dir := filepath.Join("/", part[2]); ; dir = filepath.Dir(dir) {
 			if v2 {
-				longest = max(longest, periodV2(filepath.Join(root, dir)))
+				all = all.and(quotaV2(filepath.Join(root, dir)))
 			} else {
-				longest = max(longest, periodV1(filepath.Join(root, "cpu", dir)), periodV1(filepath.Join(root, part[1], dir)))
+				all = all.and(quotaV1(filepath.Join(root, "cpu", dir))).and(quotaV1(filepath.Join(root, part[1], dir)))
 			}
 			if dir == "/" {
 				break
 			}
 		}
 	}
-	return longest
+	return all
 }
 
-// periodV2 reads "quota period" in µs; the quota is "max" where there is none.
-func periodV2(group string) float64 {
-	b, err := os.ReadFile(filepath.Join(group, "cpu.max"))
-	quota, period, ok := strings.Cut(strings.TrimSpace(string(b)), " ")
-	if err != nil || !ok || quota == "max" {
-		return 0
-	}
-	return microseconds(period)
+// quotaV2 reads "quota period" in µs; the quota is "max" where there is none.
+func quotaV2(group string) quota {
+	text, _ := os.ReadFile(filepath.Join(group, "cpu.max")) // what is missing is empty
+	time, period, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	return newQuota(time, period)
 }
 
-// periodV1 reads quota, -1 where there is none, and period in µs.
-func periodV1(group string) float64 {
-	quota, err := os.ReadFile(filepath.Join(group, "cpu.cfs_quota_us"))
-	if err != nil || microseconds(string(quota)) <= 0 {
-		return 0
+// quotaV1 reads quota, -1 where there is none, and period in µs.
+func quotaV1(group string) quota {
+	time, _ := os.ReadFile(filepath.Join(group, "cpu.cfs_quota_us")) // as above
+	period, _ := os.ReadFile(filepath.Join(group, "cpu.cfs_period_us"))
+	return newQuota(string(time), string(period))
+}
+
+// newQuota makes a quota of two texts in µs; of any that is no time, none.
+func newQuota(time, period string) quota {
+	t, p := microseconds(time), microseconds(period)
+	if t == 0 || p == 0 {
+		return quota{}
 	}
-	period, err := os.ReadFile(filepath.Join(group, "cpu.cfs_period_us"))
-	if err != nil {
-		return 0
-	}
-	return microseconds(string(period))
+	return quota{t / p, p}
 }
 
 func microseconds(text string) float64 {

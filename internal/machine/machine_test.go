@@ -9,21 +9,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestQuotaPeriod(t *testing.T) {
+func TestQuota(t *testing.T) {
 	for _, c := range []struct {
 		name, self string
 		files      map[string]string
-		want       float64
+		want       quota
 	}{
-		{"v2, own group", "0::/job\n", map[string]string{"job/cpu.max": "40000 100000\n"}, 0.1},
-		{"v2, group above", "0::/a/b\n", map[string]string{"a/b/cpu.max": "max 100000\n", "a/cpu.max": "5000 10000\n"}, 0.01},
-		{"v2, none", "0::/job\n", map[string]string{"job/cpu.max": "max 100000\n"}, 0},
+		{"v2, own group", "0::/job\n", map[string]string{"job/cpu.max": "40000 100000\n"}, quota{0.4, 0.1}},
+		{"v2, group above", "0::/a/b\n", map[string]string{"a/b/cpu.max": "max 100000\n", "a/cpu.max": "5000 10000\n"}, quota{0.5, 0.01}},
+		{"v2, none", "0::/job\n", map[string]string{"job/cpu.max": "max 100000\n"}, quota{}},
+		{"v2, two of them", "0::/a/b\n", map[string]string{"a/b/cpu.max": "40000 100000\n", "a/cpu.max": "5000 10000\n"}, quota{0.4, 0.1}},
+		{"v2, more than a processor", "0::/job\n", map[string]string{"job/cpu.max": "400000 100000\n"}, quota{4, 0.1}},
 		{"v1", "3:cpu,cpuacct:/job\n1:memory:/job\n", map[string]string{
-			"cpu/job/cpu.cfs_quota_us": "4000\n", "cpu/job/cpu.cfs_period_us": "10000\n"}, 0.01},
+			"cpu/job/cpu.cfs_quota_us": "4000\n", "cpu/job/cpu.cfs_period_us": "10000\n"}, quota{0.4, 0.01}},
 		{"v1, named after both controllers", "3:cpu,cpuacct:/job\n", map[string]string{
-			"cpu,cpuacct/job/cpu.cfs_quota_us": "4000\n", "cpu,cpuacct/job/cpu.cfs_period_us": "20000\n"}, 0.02},
-		{"v1, none", "3:cpu:/job\n", map[string]string{"cpu/job/cpu.cfs_quota_us": "-1\n", "cpu/job/cpu.cfs_period_us": "100000\n"}, 0},
-		{"nonsense", "x\n0::/job\n", map[string]string{"job/cpu.max": "a b c\n"}, 0},
+			"cpu,cpuacct/job/cpu.cfs_quota_us": "4000\n", "cpu,cpuacct/job/cpu.cfs_period_us": "20000\n"}, quota{0.2, 0.02}},
+		{"v1, none", "3:cpu:/job\n", map[string]string{"cpu/job/cpu.cfs_quota_us": "-1\n", "cpu/job/cpu.cfs_period_us": "100000\n"}, quota{}},
+		{"nonsense", "x\n0::/job\n", map[string]string{"job/cpu.max": "a b c\n"}, quota{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := t.TempDir()
@@ -34,10 +36,12 @@ func TestQuotaPeriod(t *testing.T) {
 			}
 			self := filepath.Join(root, "self")
 			require.NoError(t, os.WriteFile(self, []byte(c.self), 0o644))
-			assert.Equal(t, c.want, quotaPeriod(self, root))
+			got := findQuota(self, root)
+			assert.InDelta(t, c.want.share, got.share, 1e-12)
+			assert.Equal(t, c.want.period, got.period)
 		})
 	}
-	assert.Zero(t, quotaPeriod(filepath.Join(t.TempDir(), "missing"), "/"))
+	assert.Zero(t, findQuota(filepath.Join(t.TempDir(), "missing"), "/"))
 }
 
 func TestCache(t *testing.T) {

@@ -37,7 +37,8 @@ func (s shortening) of(p part) scale {
 // shortenings are tried in this order until the plan fits the budget. Rounds go first, because loads keep their cycles; those
 // that medians of five are promised of go last.
 var shortenings = []shortening{
-	{scale{1, 1}, scale{1, 1}}, {scale{1, 1}, scale{0.6, 1}}, {scale{1, 1}, scale{0.4, 1}}, {scale{1, 1}, scale{0.2, 1}}, {scale{1, 1}, scale{0.2, 0.8}}, {scale{0.6, 1}, scale{0.2, 0.8}},
+	{scale{1, 1}, scale{1, 1}}, {scale{1, 1}, scale{0.6, 1}}, {scale{1, 1}, scale{0.4, 1}}, {scale{1, 1}, scale{0.2, 1}}, {scale{1, 1}, scale{0.2, 0.8}}, {scale{1, 0.9}, scale{0.2, 0.7}},
+	{scale{1, 0.8}, scale{0.2, 0.6}}, {scale{0.6, 1}, scale{0.2, 0.8}},
 	{scale{0.6, 0.7}, scale{0.2, 0.5}}, {scale{0.2, 0.7}, scale{0.2, 0.5}}, {scale{0.2, 0.4}, scale{0.2, 0.4}},
 	{scale{0.2, 0.2}, scale{0.2, 0.2}}, {scale{0.2, 0.1}, scale{0.2, 0.1}},
 }
@@ -163,8 +164,9 @@ func (c cell) sized() (string, place) {
 	return c.work.String(), four
 }
 
-// long is how long the run takes from which a size is told, in s: sweeps warm up, and the clock of a quota is coarse.
-const long = 0.6
+// long is how long the run takes from which a size is told, in s: the first sweeps over a large grid touch its pages for the first time,
+// and take several times as long as others.
+const long = 2.5
 
 // size is what an iteration of a cell's work costs: from the store, or measured.
 func (s *session) size(ctx context.Context, c cell) (size, error) {
@@ -199,7 +201,7 @@ func (s *session) size(ctx context.Context, c cell) (size, error) {
 		unit = seconds * where.total() / w.amount(n, count)
 		// The first run is short, because nothing is known yet; one that turns out too short after that, because something
 		// disturbed the one before, is done again.
-		if w.n == 0 || try > 0 && seconds > long/3 || try > 4 {
+		if w.n == 0 || try > 0 && seconds > long/2 || try > 4 {
 			s.say("%s: an iteration takes %.4g s of a CPU", name, unit)
 			z := size{Work: name, CPU: unit}
 			return z, s.store.addSize(z)

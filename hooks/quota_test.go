@@ -1,0 +1,33 @@
+package hooks
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"shiftwork/internal/machine"
+)
+
+// A rank under a quota of 0.4 CPU that computes for 0.3 s of a second without being stopped has used up three quarters of what it gets:
+// with the work of 0.75 s it would be busy for 1 s.
+func TestAQuotaBoundsTheRate(t *testing.T) {
+	q := quota{share: 0.4, used: 300 * time.Millisecond}
+	assert.InDelta(t, 0.75, q.computing(300*time.Millisecond), 1e-12)
+	assert.InDelta(t, 0.9, q.computing(900*time.Millisecond), 1e-12, "it was stopped, or shares the quota with a load")
+	assert.InDelta(t, 0.3, (&quota{used: time.Hour}).computing(300*time.Millisecond), 1e-12, "no quota")
+
+	q = quota{share: 0.4}
+	q.begin()
+	for began, _ := machine.CPUTime(); ; {
+		if now, err := machine.CPUTime(); err != nil || now-began > 20*time.Millisecond {
+			break
+		}
+	}
+	q.end()
+	assert.Greater(t, q.computing(0), 0.02/0.4-1e-9)
+	q = quota{}
+	q.begin()
+	q.end()
+	assert.Zero(t, q.used)
+}
