@@ -6,7 +6,8 @@
 # make setup  checks for Open MPI, and installs it on Debian and Ubuntu
 # make evaluation  measures what docs/evaluation.md shows (an hour, as root, on an idle machine), draws it and fills in its tables
 # make bench  the Go benchmarks, for benchstat (docs/performance.md); bench-c holds the programs against plain C and MPI (installs
-#             libopenblas-dev on Debian and Ubuntu), bench-hooks those with hooks that never interact against loops without hooks
+#             libopenblas-dev on Debian and Ubuntu), bench-hooks those with hooks that never interact against loops without hooks,
+#             bench-waits our waits against MPI's
 # make test-openblas  what the build tag openblas adds; installs libopenblas-dev on Debian and Ubuntu
 # make clean  removes what was built
 #
@@ -15,7 +16,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: setup build run lint test test-nompi test-mpi test-openblas bench bench-c bench-hooks evaluation clean test-browser
+.PHONY: setup build run lint test test-nompi test-mpi test-openblas bench bench-c bench-hooks bench-waits evaluation clean test-browser
 
 # Every command that compiles MPI runs under the flags of mpicc; they are known only after set-up.
 MPI := . scripts/env.sh &&
@@ -79,6 +80,13 @@ bench-hooks: build
 	done
 	$(MPI) CGO_ENABLED=1 go build -o build/bench ./scripts/bench
 	build/bench hooks
+
+# As it is, and with blocks that stand still (tag upright of apps/sor).
+bench-waits: build
+	mkdir -p build/upright && $(MPI) CGO_ENABLED=1 go build -tags upright -o build/upright/ ./apps/sor ./apps/mm ./apps/load
+	$(MPI) CGO_ENABLED=1 go build -o build/bench ./scripts/bench
+	build/bench waits
+	build/bench waits --bin build/upright
 
 # Not part of make test: nobody needs OpenBLAS.
 test-openblas: setup

@@ -99,7 +99,7 @@ func run(c comm.Comm, f *flags) error {
 	}
 	change := 0.0 // largest change of a point of this rank since the last look
 	sweep := loops.DOACROSS{
-		Name: "sor", Outer: f.Iterations, Rows: interior, Strip: loops.Span(1, m-1), Block: f.Block.Value, Reach: 1,
+		Name: "sor", Outer: f.Iterations, Rows: interior, Strip: loops.Span(1, m-1), Block: f.Block.Value, Reach: reach,
 		Arrays: []loops.Array{u}, Record: recorder,
 		Body: func(rows, strip loops.Range) {
 			change = max(change, relax.Relax(u.Data(), m, kernel.Span(rows), kernel.Span(strip)))
