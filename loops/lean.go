@@ -75,7 +75,7 @@ func (x *across) chooseLean(sweep, elapsed float64) (most, ever int) {
 	}
 	ever = x.leanMost
 	if !x.leaned {
-		ever, x.leaned = int(min(float64(ever), 2*need(sweep))), true
+		ever, x.leaned = int(min(float64(ever), 8*need(sweep))), true
 	}
 	now := max(x.lean.most, x.wider)
 	// Ranks move work once a lean, so it takes no longer than it must: sweeps last longer than they should where ranks are off their cores.
