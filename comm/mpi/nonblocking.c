@@ -24,7 +24,9 @@ static int how = SW_AUTO;
 
 enum {
 	SLEEP_MIN_NS = 20 * 1000,
-	SLEEP_MAX_NS = 2000 * 1000 /* reached after a wait of 16 ms: some hundred wake-ups a second, about 1% of a core */
+	SLEEP_SHORT_NS = 200 * 1000, /* the longest sleep of waits up to LONG_WAIT_NS: in a pipeline late wake-ups add up, rank by rank */
+	LONG_WAIT_NS = 100 * 1000 * 1000,
+	SLEEP_MAX_NS = 2000 * 1000 /* of longer ones: some hundred wake-ups a second, about 1% of a core */
 };
 
 static long long now_ns(void)
@@ -69,8 +71,9 @@ static void pause_between_polls(waiter *w)
 	long long sleep = waited / 8;
 	if (sleep < SLEEP_MIN_NS)
 		sleep = SLEEP_MIN_NS;
-	if (sleep > SLEEP_MAX_NS)
-		sleep = SLEEP_MAX_NS;
+	long long most = waited < LONG_WAIT_NS ? SLEEP_SHORT_NS : SLEEP_MAX_NS;
+	if (sleep > most)
+		sleep = most;
 	struct timespec t = {0, sleep};
 	nanosleep(&t, NULL);
 	w->polls = 7; /* after a sleep one poll is enough */
