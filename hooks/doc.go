@@ -20,9 +20,12 @@
 // # Units and invariants
 //
 // A rate is work units per second of computing time: wall-clock time between Begin and End, so that being descheduled
-// counts and waiting for a neighbour does not. Under a CPU quota of less than a processor it is at least the time in which the quota gives
-// as much CPU time: a rank that waits saves time up and computes unstopped, which says nothing of its speed with more work. Every iteration is owned by exactly one rank between any two hooks. A rank
-// sends the data of an iteration before it forgets that it owned it and computes none that it has not received.
+// counts and waiting for a neighbour does not. Under a CPU quota of less than a processor, computing time is at least what it takes until the
+// quota has given as much CPU time: a rank that waits uses less than its quota and computes unstopped, which says nothing of its speed with more
+// work.
+//
+// Every iteration is owned by exactly one rank between any two hooks. A rank sends the data of an iteration before it forgets that it
+// owned it and computes none that it has not received.
 //
 // A program whose iterations differ in cost says so by Loop.Weights, or lets them be learned: it calls Parts and Lap between
 // Begin and End (see Hooks.Parts).
