@@ -24,7 +24,8 @@ func machine() []setting {
 		}
 	}
 	add("cpus", strconv.Itoa(runtime.NumCPU()))
-	add("kernel", firstLine("uname", "-r"))
+	kernel, _, _ := strings.Cut(firstLine("uname", "-r"), "-") // without what a builder calls his own
+	add("kernel", kernel)
 	add("mpi", firstLine("mpirun", "--version"))
 	add("go", runtime.Version())
 	add("commit", firstLine("git", "describe", "--always", "--dirty"))
