@@ -12,7 +12,7 @@
 //
 //	time waited   0 ........ S ............................
 //	              spin       sleep 1/8 of the time waited so far,
-//	                         at least 20 µs, at most 0.2 ms; at most 2 ms after 100 ms
+//	                         at least 20 µs, at most 0.25 ms; at most 2 ms after 40 ms
 //
 // S depends on who needs the core. With more ranks on the machine than cores, or with a CPU quota, it is 50 µs, about what a
 // sleep and a wake-up cost. A rank that has a core of its own spins for 5 ms, longer than a scheduling slice: it takes
@@ -20,7 +20,7 @@
 // would get the core back only at the end of the other's slice, at every wait. Start also asks the scheduler for short
 // slices, so that a rank that does sleep gets the core back sooner (slice_linux.go). The proportional sleep bounds the late
 // wake-up to an eighth of the wait and the CPU use of a long wait to 2%. In a pipeline, where a rank's late wake-up makes the next one wait longer and
-// so wake up later, an eighth is too much once waits last as long as a quota's period: hence the 0.2 ms.
+// so wake up later, an eighth is too much once waits last as long as a quota's period: hence the 0.25 ms.
 //
 // Start switches mpi_yield_when_idle off: with it every poll that finds nothing calls sched_yield, which on Linux gives
 // the rest of the slice to whoever competes.

@@ -24,8 +24,8 @@ static int how = SW_AUTO;
 
 enum {
 	SLEEP_MIN_NS = 20 * 1000,
-	SLEEP_SHORT_NS = 200 * 1000, /* the longest sleep of waits up to LONG_WAIT_NS: in a pipeline late wake-ups add up, rank by rank */
-	LONG_WAIT_NS = 100 * 1000 * 1000,
+	SLEEP_SHORT_NS = 250 * 1000, /* the longest sleep of waits up to LONG_WAIT_NS: in a pipeline late wake-ups add up, rank by rank */
+	LONG_WAIT_NS = 40 * 1000 * 1000,
 	SLEEP_MAX_NS = 2000 * 1000 /* of longer ones: some hundred wake-ups a second, about 1% of a core */
 };
 
