@@ -8,7 +8,6 @@ import (
 
 	"shiftwork/comm"
 	"shiftwork/dist"
-	"shiftwork/internal/machine"
 	"shiftwork/lb"
 )
 
@@ -113,7 +112,7 @@ func NewFree(c comm.Comm, loop FreeLoop, cfg lb.Config) (*Free, error) {
 	// policies that move work for no reason shall do it from the first chunk on.
 	settled := cfg.Interaction == lb.Synchronous || cfg.Policy != lb.On
 	f := &Free{grain: grain{settled: settled}, c: c, loop: loop, cfg: cfg, move: mover{c: c, arrays: loop.Arrays}, obeyed: -1, called: -1,
-		ownProcess: c.Transport() == "mpi"}
+		ownProcess: ownProcess(c)}
 	start := dist.Even(loop.Iterations, c.Size(), first)
 	if own := start.Range(c.Rank()); !own.Empty() {
 		f.queue = append(f.queue, part{Range: own})
@@ -217,8 +216,7 @@ func (f *Free) cpuTime() time.Duration {
 	if !f.ownProcess || f.grain.settled && !f.grain.binding {
 		return 0
 	}
-	t, _ := machine.CPUTime() // 0 with an error
-	return t
+	return cpuTime()
 }
 
 func (f *Free) finishChunk() {

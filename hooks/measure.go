@@ -80,3 +80,12 @@ func agreeQuantum(c comm.Comm, given float64) (float64, error) {
 	}
 	return comm.AllreduceMax(c, q)
 }
+
+// ownProcess reports whether no other rank is in this rank's process: its CPU time is then that of the rank.
+func ownProcess(c comm.Comm) bool { return c.Transport() == "mpi" }
+
+// cpuTime is the CPU time that this process has used; 0 where it is not known.
+func cpuTime() time.Duration {
+	t, _ := machine.CPUTime() // 0 with an error
+	return t
+}

@@ -17,7 +17,7 @@ type quota struct {
 
 // newQuota is the quota of this rank, if it has one to itself that is less than a processor.
 func newQuota(c comm.Comm) quota {
-	if share := machine.QuotaShare(); share < 1 && c.Transport() == "mpi" {
+	if share := machine.QuotaShare(); share < 1 && ownProcess(c) {
 		return quota{share: share}
 	}
 	return quota{}
@@ -25,14 +25,13 @@ func newQuota(c comm.Comm) quota {
 
 func (q *quota) begin() {
 	if q.share > 0 {
-		q.start, _ = machine.CPUTime() // 0 with an error
+		q.start = cpuTime()
 	}
 }
 
 func (q *quota) end() {
 	if q.share > 0 {
-		now, _ := machine.CPUTime()
-		q.used += now - q.start
+		q.used += cpuTime() - q.start
 	}
 }
 

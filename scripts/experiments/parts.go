@@ -41,8 +41,8 @@ func parts(large int) []part {
 		{name: "sequential", promised: true, about: "t_sequential of equation (2): each program alone on one CPU", cells: sequential(large)},
 		{name: "idle", promised: true, about: "what balancing costs where nothing competes (claim 4.18)", cells: idle()},
 		{name: "constant", promised: true, about: "a constant load on one of four, also on the master's (4.18; Fig. 23)", cells: constantLoad()},
-		{name: "slow", promised: true, about: "an oscillating load, 60 periods a cycle (4.15, 4.19; Fig. 31)", cells: oscillating("slow", slowCycle, 8)},
-		{name: "fast", promised: true, about: "an oscillating load, 20 periods a cycle (4.19)", cells: oscillating("fast", fastCycle, 5)},
+		{name: "slow", promised: true, about: "an oscillating load, 60 periods a cycle (4.15, 4.19; Fig. 31)", cells: oscillating("slow", slowCycle, 6)},
+		{name: "fast", promised: true, about: "an oscillating load, 20 periods a cycle (4.19)", cells: oscillating("fast", fastCycle, 4)},
 		{name: "harmless", promised: true, about: "where balancing can gain little: dear moves, and the paper's own sizes (4.17, 4.19)", cells: harmless()},
 		{name: "eight", promised: true, about: "the master's share of a CPU, eight workstations (4.12)", cells: eight()},
 		{name: "coarse", promised: true, about: "a quota period of 100 ms, the paper's quantum (4.14)", cells: coarse()},
@@ -88,7 +88,7 @@ func sequential(large int) (cells []cell) {
 
 func idle() (cells []cell) {
 	for _, w := range []work{mm, mm500, sor(1000), sor(2000), sor4000, sor8000} {
-		cells = append(cells, cell{name: w.String(), place: four, work: w, seconds: 3, rounds: 5, variants: []variant{off, on}})
+		cells = append(cells, cell{name: w.String(), place: four, work: w, seconds: 2.5, rounds: 5, variants: []variant{off, on}})
 	}
 	return cells
 }
@@ -104,7 +104,7 @@ func constantLoad() (cells []cell) {
 	slower, balanced := loaded(4)
 	for _, ws := range []int{1, 0} {
 		for _, w := range mains {
-			cells = append(cells, compared(fmt.Sprintf("%s-ws%d", w, ws), four, w, 6, 5, constant(ws), slower, balanced))
+			cells = append(cells, compared(fmt.Sprintf("%s-ws%d", w, ws), four, w, 4, 5, constant(ws), slower, balanced))
 		}
 	}
 	return cells
@@ -120,7 +120,7 @@ func oscillating(part string, periods int, seconds float64) (cells []cell) {
 func harmless() (cells []cell) {
 	fast := swinging(1, fastCycle, four.tau())
 	p := four.over(dear(8000, four))
-	cells = append(cells, cell{name: "dear-" + sor8000.String(), place: p, work: sor8000, seconds: 5, rounds: 5, variants: []variant{
+	cells = append(cells, cell{name: "dear-" + sor8000.String(), place: p, work: sor8000, seconds: 4, rounds: 5, variants: []variant{
 		off.beside(fast, 1.3), on.beside(fast, 1.3).traced(), dedicated.times(1),
 	}})
 	for _, w := range []work{mm500, sor(500), sor(1000), sor(2000)} {
@@ -160,7 +160,7 @@ func network() (cells []cell) {
 	slower, balanced := loaded(4)
 	for _, w := range []work{mm, sor4000} {
 		p := four.over(100e6)
-		cells = append(cells, compared(w.String(), p, w, 4, 5, constant(1), slower, balanced))
+		cells = append(cells, compared(w.String(), p, w, 3, 5, constant(1), slower, balanced))
 		// Verifying computes all of it again, on the master's 0.4 CPU, with the plain loop: a few sweeps.
 		verify := with("verify", "--balance", "on", "--verify").beside(constant(1), balanced)
 		cells = append(cells, cell{name: verified(w), place: p, work: w, seconds: 0.25, rounds: 1, variants: []variant{verify}})
