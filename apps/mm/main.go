@@ -5,8 +5,8 @@
 //	mpirun -np 8 ./mm --n 500 --repeat 200       the loop again and again
 //	./mm --ranks 4 --a a.npy --b b.npy --output c.npy
 //
-// It computes with gonum's BLAS on blocks of rows, one goroutine a rank. The bits of a row of C do not depend on the
-// other rows in its block, so the result is the same for every number of ranks, with and without balancing.
+// It computes blocks of rows, one goroutine a rank, and its bits are those of gonum's BLAS. The bits of a row of C do not depend on
+// the other rows in its block, so the result is the same for every number of ranks, with and without balancing.
 //
 // Built with the tag openblas it computes with OpenBLAS, one thread a rank. Bits then depend on how rows lie in blocks:
 // --verify allows each element the difference that rounding explains, the largest of which is the bound in the result line.

@@ -15,11 +15,11 @@ import (
 )
 
 type cFlags struct {
-	Blas []string `default:"gonum,openblas" placeholder:"LIBRARY" help:"Builds of mm: gonum (the usual one, mm), openblas (mm-openblas, built with that tag) (default ${default})."`
+	Blas []string `default:"usual,openblas" placeholder:"BUILD" help:"Builds of mm: usual (mm), openblas (mm-openblas, built with that tag) (default ${default})."`
 }
 
 // products are the builds of mm, by what they multiply with.
-var products = map[string]string{"gonum": "mm", "openblas": openblas}
+var products = map[string]string{"usual": "mm", "openblas": openblas}
 
 // openblas is mm built with the tag openblas.
 const openblas = "mm-openblas"
@@ -68,10 +68,10 @@ func (b *bench) againstC(ctx context.Context, f cFlags) error {
 	for _, library := range f.Blas {
 		program, ok := products[library]
 		if !ok {
-			return refuse("--blas=%s: gonum and openblas are accepted", library)
+			return refuse("--blas=%s: usual and openblas are accepted", library)
 		}
 		if _, err := os.Stat(b.program(program)); err != nil {
-			return refuse("%v (make bench-c builds it; --blas gonum does without)", err)
+			return refuse("%v (make bench-c builds it; --blas usual does without)", err)
 		}
 	}
 	r, err := newRivals(ctx)
@@ -104,10 +104,7 @@ func (b *bench) hold(ctx context.Context, r *rivals, libraries []string) error {
 				}
 			}
 			for _, library := range libraries {
-				for _, c := range []struct{ n, repeat int }{{500, 20}, {1000, 4}, {2000, 1}} {
-					if library == "openblas" {
-						c.repeat *= 5 // it is faster, and a run must last
-					}
+				for _, c := range []struct{ n, repeat int }{{500, 100}, {1000, 20}, {2000, 5}} {
 					if err := b.holdMM(ctx, r, library, c.n, c.repeat, load); err != nil {
 						return err
 					}

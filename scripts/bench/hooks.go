@@ -49,7 +49,7 @@ var hookedPrograms = []hooked{
 	{"sor 1000", "sor", 1e6, repeated("--iterations", 1000), true},
 	{"sor 2000", "sor", 1e6, repeated("--iterations", 2000), true},
 	{"mm 1000, repeated", "mm", 1e5, repeated("--repeat", 1000), false},
-	{"mm, once", "mm", 64e3, once, false}, // 4000 rows: 0.4 GB
+	{"mm, once", "mm", 343e3, once, false}, // 7000 rows: 2 GB
 }
 
 // hooks holds builds of sor and mm with hooks that never interact against the one that has none: the same loops, block sizes and

@@ -21,7 +21,7 @@ func (b *bench) scaling(ctx context.Context) error {
 	}{
 		{"sor", "--iterations", 2000, 1500},
 		{"sor", "--iterations", 1000, 6000},
-		{"mm", "--repeat", 1000, 6},
+		{"mm", "--repeat", 1000, 100},
 	} {
 		args := []string{"--n", strconv.Itoa(c.n), c.steps, b.steps(c.count), "--quiet"}
 		serial := func(core int) func(ctx context.Context) (float64, error) {

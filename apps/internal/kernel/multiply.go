@@ -20,7 +20,7 @@ const (
 
 // Multiply sets c = a b. Rows follow one another in each of them: a holds rows x inner values, b inner x cols, c rows x
 // cols. It runs on the calling goroutine alone. In programs that are built with the tag openblas it is OpenBLAS's dgemm, else
-// Reference.
+// the bits are those of Reference.
 func Multiply(rows, inner, cols int, a, b, c []float64) {
 	checkProduct(rows, inner, cols, a, b, c)
 	if inner == 0 || rows == 0 || cols == 0 {

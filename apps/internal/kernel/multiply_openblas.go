@@ -4,7 +4,7 @@ package kernel
 
 import "shiftwork/apps/internal/openblas"
 
-// BLAS names what Multiply computes with, where it is not gonum's BLAS; Slow is a line for the user if that is slower than need
+// BLAS names the library that Multiply computes with, where its bits are not those of gonum's BLAS; Slow is a line for the user if that is slower than need
 // be; and Exact says that the bits of a row of the product do not depend on the other rows.
 var (
 	BLAS = "openblas-" + openblas.Version() + "-" + openblas.Kernel()

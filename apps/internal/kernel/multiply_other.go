@@ -1,0 +1,5 @@
+//go:build !openblas && !amd64
+
+package kernel
+
+func multiply(rows, inner, cols int, a, b, c []float64) { Reference(rows, inner, cols, a, b, c) }
