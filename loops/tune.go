@@ -51,8 +51,8 @@ const (
 	worthwhile = 0.02
 	// slower is how many times the predicted time a sweep may take until waiting is held to be dear.
 	slower = 1.1
-	// batchStrips is how many strips there are at least where blocks lean.
-	batchStrips = 6
+	// batchStrips is how many strips there are at least where blocks lean, crowdedStrips where ranks share processors besides.
+	batchStrips, crowdedStrips = 6, 3
 	// mostTunings are kept for the report.
 	mostTunings = 100
 )
@@ -316,15 +316,20 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	loop.Delay, loop.DelayIncr = record.Delay, record.DelayIncr
 	record.Waiting = waiting(loop, x.width, elapsed)
 	loop.Fixed += record.Waiting
+	fewest := 0
 	if x.leanMost > 0 { // README.md, "Several sweeps in a batch"; for another bound see "What a receiver must buffer"
-		loop.Longest = (loop.Iterations + batchStrips - 1) / batchStrips
+		fewest = batchStrips
+		if x.crowded { // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
+			fewest, loop.Sync = crowdedStrips, pipeline.Ahead
+		}
+		loop.Longest = (loop.Iterations + fewest - 1) / fewest
 	}
 	choice := loop.Choose()
 	first := len(x.rep.Tunings) == 0
 	if x.d.Block == 0 && choice.Blocks > 0 && (first || worthChanging(loop, x.width, choice)) {
 		record.Block, record.Reason = choice.BlockSize, choice.Reason
 		if record.Reason == pipeline.ReasonLongest {
-			record.Reason = fmt.Sprintf("blocks lean, for which there must be %d strips", batchStrips)
+			record.Reason = fmt.Sprintf("blocks lean, for which there must be %d strips", fewest)
 		}
 		record.Time = loop.Predict(record.Block) / float64(left)
 		record.Doubts = doubts(t.messages.doubtful, columns, strips)

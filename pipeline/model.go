@@ -58,7 +58,7 @@ func (l Loop) predict(paces []pace, block int) float64 {
 
 // longestPath is the time in s of a pipeline of two ranks or more: the longest chain of strips of which each waits for
 // the one before. It starts on the first rank and ends on the last, and spends its time where that takes longest: on
-// the slowest rank, or to and fro between two neighbours. See the package documentation.
+// the slowest rank, or, unless ranks are ahead, to and fro between two neighbours. See the package documentation.
 func (l Loop) longestPath(paces []pace, m, b, blocks, sweeps float64) float64 {
 	final := m - (blocks-1)*b // iterations in the last strip, which alone may be shorter
 	delay, finalDelay := l.delay(b), l.delay(final)
@@ -71,7 +71,9 @@ func (l Loop) longestPath(paces []pace, m, b, blocks, sweeps float64) float64 {
 			path += finalDelay
 		}
 		if p < len(paces)-1 {
-			cycle = max(cycle, a.strip(b)+paces[p+1].strip(b)+2*delay)
+			if l.Sync == Stream {
+				cycle = max(cycle, a.strip(b)+paces[p+1].strip(b)+2*delay)
+			}
 		} else {
 			last = final * a.work // nobody waits for its message
 		}
@@ -110,7 +112,7 @@ func (l Loop) optimum() float64 {
 		return 1
 	}
 	sweeps, slowest := 1.0, pace{}
-	if l.Sync == Stream {
+	if l.Sync == Stream || l.Sync == Ahead {
 		sweeps = float64(max(1, l.Sweeps))
 	}
 	others := 0.0 // s per iteration of a strip, on all ranks but the slowest, without one message
@@ -140,7 +142,7 @@ func blockSizes(m int) iter.Seq2[int, int] {
 	}
 }
 
-// Choose returns the block size, of those up to Longest, for which Predict is smallest. A loop that streams gets more
+// Choose returns the block size, of those up to Longest, for which Predict is smallest. A loop of Sync Stream gets more
 // strips than that, up to StreamingSlack per rank, as far as they cost at most 1.5% more time. Where a process
 // competes, Simulate looks among the block sizes of Curve for a better one. Costs that are negative or NaN count as 0.
 func (l Loop) Choose() Choice {

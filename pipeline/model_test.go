@@ -14,7 +14,7 @@ func drawUnequal(t *rapid.T) Loop {
 	c, _, _ := drawCosts(t)
 	m, ranks := rapid.IntRange(1, 80).Draw(t, "columns"), rapid.IntRange(1, 8).Draw(t, "P")
 	l := Uniform(c, m, ranks, rapid.IntRange(1, 30).Draw(t, "sweeps"))
-	l.Sync = rapid.SampledFrom([]Sync{Stream, Drain}).Draw(t, "sync")
+	l.Sync = rapid.SampledFrom([]Sync{Stream, Ahead, Drain}).Draw(t, "sync")
 	if rapid.Bool().Draw(t, "unequal") {
 		for p := range l.Ranks {
 			l.Ranks[p].Work *= rapid.Float64Range(0, 2).Draw(t, "share")

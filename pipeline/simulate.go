@@ -38,6 +38,8 @@ type Sync int
 const (
 	// Stream: the strip of the left neighbour in this sweep, and of the right neighbour in the sweep before.
 	Stream Sync = iota
+	// Ahead: the strip of the left neighbour in this sweep. A rank may be any number of sweeps ahead of its right neighbour.
+	Ahead
 	// Drain: the strip of the left neighbour, and at the begin of each sweep everybody's end of the sweep before: the
 	// model of S&S 1997, Fig. 7.
 	Drain
@@ -60,7 +62,7 @@ func (l Loop) Validate() error {
 	check(l.Iterations >= 1, "%d iterations: at least 1", l.Iterations)
 	check(1 <= l.Block && l.Block <= max(1, l.Iterations), "block size %d: 1 to %d", l.Block, max(1, l.Iterations))
 	check(l.Sweeps >= 0, "%d sweeps: at least 0", l.Sweeps)
-	check(Stream <= l.Sync && l.Sync <= Barrier, "sync %d: Stream, Drain or Barrier", l.Sync)
+	check(Stream <= l.Sync && l.Sync <= Barrier, "sync %d: Stream, Ahead, Drain or Barrier", l.Sync)
 	check(l.Buffer >= 0, "buffer of %d strips: at least 0", l.Buffer)
 	check(l.Longest >= 0, "longest strip %d: at least 0", l.Longest)
 	time("t_fixed", l.Fixed)

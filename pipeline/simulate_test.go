@@ -191,7 +191,7 @@ func tick(l Loop) (elapsed int) {
 			return false
 		case l.Sync == Drain:
 			return all(func(o state) bool { return o.computed >= g/m*m })
-		case p < last && g >= m:
+		case p < last && g >= m && l.Sync != Ahead:
 			return now[p+1].sent > g-m
 		}
 		return true
@@ -338,7 +338,7 @@ func TestSimulateRefuses(t *testing.T) {
 		{func(l *Loop) { l.Block = 0 }, "block size 0: 1 to 4"},
 		{func(l *Loop) { l.Block = 5 }, "block size 5: 1 to 4"},
 		{func(l *Loop) { l.Sweeps = -1 }, "-1 sweeps: at least 0"},
-		{func(l *Loop) { l.Sync = 3 }, "sync 3: Stream, Drain or Barrier"},
+		{func(l *Loop) { l.Sync = 4 }, "sync 4: Stream, Ahead, Drain or Barrier"},
 		{func(l *Loop) { l.Buffer = -1 }, "buffer of -1 strips: at least 0"},
 		{func(l *Loop) { l.Longest = -1 }, "longest strip -1: at least 0"},
 		{func(l *Loop) { l.Fixed = math.NaN() }, "t_fixed NaN: a finite number of seconds, at least 0"},

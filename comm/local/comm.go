@@ -51,7 +51,13 @@ type request struct {
 	err    error
 }
 
-var _ comm.Comm = (*endpoint)(nil)
+var (
+	_ comm.Comm    = (*endpoint)(nil)
+	_ comm.Crowded = (*endpoint)(nil)
+)
+
+// Crowded says whether there are more ranks than goroutines that run at once.
+func (c *endpoint) Crowded() bool { return len(c.w.ranks) > runtime.GOMAXPROCS(0) }
 
 func newEndpoint(w *world, rank int) *endpoint {
 	c := &endpoint{w: w, rank: rank}

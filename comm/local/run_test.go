@@ -260,6 +260,17 @@ func TestRequestsAreReused(t *testing.T) {
 	}))
 }
 
+func TestMoreRanksThanProcessorsAreCrowded(t *testing.T) {
+	for ranks, want := range map[int]bool{1: false, runtime.GOMAXPROCS(0): false, runtime.GOMAXPROCS(0) + 1: true} {
+		require.NoError(t, local.Run(ranks, func(c comm.Comm) error {
+			if got := comm.IsCrowded(c); got != want {
+				return fmt.Errorf("%d ranks: %v", ranks, got)
+			}
+			return nil
+		}))
+	}
+}
+
 func TestIdentity(t *testing.T) {
 	require.NoError(t, local.Run(3, func(c comm.Comm) error {
 		if c.Size() != 3 || c.Transport() != "local" || c.Now() < 0 || c.Now() > time.Minute {

@@ -15,7 +15,7 @@
 //	                         at least 20 µs, at most 0.25 ms; at most 2 ms after 40 ms
 //
 // S depends on who needs the core. With more ranks on the machine than cores, or with a CPU quota, it is 50 µs, about what a
-// sleep and a wake-up cost. A rank that has a core of its own spins for 5 ms, longer than a scheduling slice: it takes
+// sleep and a wake-up cost; ranks in containers on one machine are counted together. A rank that has a core of its own spins for 5 ms, longer than a scheduling slice: it takes
 // nothing from other ranks, and if somebody else's process competes for the core it keeps its half of it, where a sleeper
 // would get the core back only at the end of the other's slice, at every wait. Start also asks the scheduler for short
 // slices, so that a rank that does sleep gets the core back sooner (slice_linux.go). The proportional sleep bounds the late

@@ -49,6 +49,7 @@ import (
 // Comm is the world of this MPI job.
 type Comm struct {
 	rank, size int
+	crowded    bool
 	began      time.Time
 	free       []*request
 	handles    []C.MPI_Request // scratch of WaitAny
@@ -56,11 +57,15 @@ type Comm struct {
 	ended      bool
 }
 
-var _ comm.Comm = (*Comm)(nil)
+var (
+	_ comm.Comm    = (*Comm)(nil)
+	_ comm.Crowded = (*Comm)(nil)
+)
 
 // Start initialises MPI, if the program has not done so, and returns the world. It is called once.
 func Start() (*Comm, error) {
-	var provided, ranks, cores C.int
+	var provided, ranks, cores, crowded C.int
+	var shares C.double
 	wait, err := waiting(os.Getenv(WaitVariable))
 	if err != nil {
 		return nil, err
@@ -68,15 +73,32 @@ func Start() (*Comm, error) {
 	if code := C.sw_start(&provided, wait); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
-	if code := C.sw_neighbours(&ranks, &cores); code != C.MPI_SUCCESS {
+	if code := C.sw_neighbours(C.int(machine.Number()), C.double(ownShare()), &ranks, &cores, &shares); code != C.MPI_SUCCESS {
+		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
+	}
+	if cores > 0 && shares > C.double(cores) {
+		crowded = 1
+	}
+	if code := C.sw_any(&crowded); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
 	if wait != C.SW_BLOCK {
 		wakeEarly()
 	}
 	C.sw_spin(C.longlong(spin(int(ranks), int(cores), machine.QuotaPeriod() > 0)))
-	return &Comm{rank: gompi.WorldRank(), size: gompi.WorldSize(), began: time.Now()}, nil
+	return &Comm{rank: gompi.WorldRank(), size: gompi.WorldSize(), crowded: crowded != 0, began: time.Now()}, nil
 }
+
+// ownShare is how much of a processor this rank may use.
+func ownShare() float64 {
+	if share := machine.QuotaShare(); share > 0 {
+		return min(1, share)
+	}
+	return 1
+}
+
+// Crowded says whether ranks share processors.
+func (c *Comm) Crowded() bool { return c.crowded }
 
 // How long a wait spins before it sleeps.
 const (

@@ -5,6 +5,7 @@ package mpi_test
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 
@@ -58,6 +59,9 @@ func rank(c *mpi.Comm, what string) error {
 		if c.Rank() == 0 {
 			fmt.Println("conforms")
 		}
+	case "crowded":
+		_, err := fmt.Printf("rank %d crowded=%v\n", c.Rank(), c.Crowded())
+		return err
 	case "abort":
 		if c.Rank() == 1 {
 			c.Abort(7)
@@ -110,6 +114,18 @@ func TestOtherWaysToWait(t *testing.T) {
 			require.Contains(t, r.Stderr, "SHIFTWORK_WAIT=hope: auto, spin, yield, sleep or block are accepted")
 		} else {
 			require.Equal(t, 0, r.Code, "%s: %s", way, r.Stderr)
+		}
+	}
+}
+
+// All ranks hear it.
+func TestMoreRanksThanProcessorsAreCrowded(t *testing.T) {
+	processors := runtime.NumCPU()
+	for _, ranks := range []int{1, processors, processors + 1} {
+		r := job(t, time.Minute, ranks, "crowded")
+		require.Equal(t, 0, r.Code, r.Stderr)
+		for rank := range ranks {
+			require.Contains(t, r.Stdout, fmt.Sprintf("rank %d crowded=%v\n", rank, ranks > processors))
 		}
 	}
 }

@@ -191,16 +191,26 @@ int sw_start(int *provided, int wait)
 
 void sw_spin(long long ns) { spin_ns = ns; }
 
-/* The ranks on this machine, and the cores that they may use together; 0 cores where that cannot be told. */
-int sw_neighbours(int *ranks, int *cores)
+/*
+ * The ranks on this machine, the sum of their shares of a processor, and the cores that they may use together; 0 cores where that cannot be
+ * told. Ranks with the same number machine, at least 0, are on one machine, although MPI does not know it if they are in containers. If some
+ * rank has none, -1, MPI says who is on one.
+ */
+int sw_neighbours(int machine, double share, int *ranks, int *cores, double *shares)
 {
 	*ranks = 1;
 	*cores = 0;
+	*shares = share;
 	MPI_Comm local;
-	int code = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
+	int known, code = MPI_Allreduce(&machine, &known, 1, MPI_INT, MPI_MIN, comm);
+	if (code == MPI_SUCCESS)
+		code = known >= 0 ? MPI_Comm_split(comm, machine, 0, &local)
+		                  : MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
 	if (code != MPI_SUCCESS)
 		return code;
 	code = MPI_Comm_size(local, ranks);
+	if (code == MPI_SUCCESS)
+		code = MPI_Allreduce(&share, shares, 1, MPI_DOUBLE, MPI_SUM, local);
 #ifdef __linux__
 	if (code == MPI_SUCCESS) {
 		cpu_set_t own, all;
@@ -214,6 +224,13 @@ int sw_neighbours(int *ranks, int *cores)
 #endif
 	MPI_Comm_free(&local);
 	return code;
+}
+
+/* Whether a flag is set on any rank. */
+int sw_any(int *flag)
+{
+	int own = *flag;
+	return MPI_Allreduce(&own, flag, 1, MPI_INT, MPI_LOR, comm);
 }
 
 int sw_isend(const void *buf, int len, int to, int tag, MPI_Request *req, int *done)

@@ -5,6 +5,7 @@
 package machine
 
 import (
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -44,6 +45,18 @@ func (q quota) and(o quota) quota {
 		return q
 	}
 	return quota{min(q.share, o.share), max(q.period, o.period)}
+}
+
+// Number tells machines apart, containers on one machine not: at least 0, the same until the machine is started again; -1 where it cannot
+// be found out.
+var Number = sync.OnceValue(func() int { return number("/proc/sys/kernel/random/boot_id") })
+
+func number(file string) int {
+	text, err := os.ReadFile(file)
+	if err != nil || len(text) == 0 {
+		return -1
+	}
+	return int(crc32.ChecksumIEEE(text) >> 1)
 }
 
 // DefaultCache, in bytes, is what the second-level cache of most processors since 2015 holds at least.

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -75,4 +76,19 @@ func TestQuantum(t *testing.T) {
 	q := Quantum()
 	assert.GreaterOrEqual(t, q, DefaultQuantum)
 	assert.Less(t, q, 10.0)
+}
+
+func TestNumber(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "boot_id")
+	assert.Equal(t, -1, number(file), "no Linux")
+	seen := map[int]bool{}
+	for _, id := range []string{"0bd1f6ae-7b8f-4d5e-9e55-000000000001\n", "0bd1f6ae-7b8f-4d5e-9e55-000000000002\n", "a", "b"} {
+		require.NoError(t, os.WriteFile(file, []byte(id), 0o600))
+		got := number(file)
+		assert.GreaterOrEqual(t, got, 0)
+		assert.LessOrEqual(t, got, math.MaxInt32, "a colour of MPI")
+		assert.Equal(t, got, number(file))
+		seen[got] = true
+	}
+	assert.Len(t, seen, 4)
 }
