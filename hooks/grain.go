@@ -1,15 +1,17 @@
 package hooks
 
 // grain finds out how many iterations the body wants at once. Some bodies do not care; a matrix product reads all of B for
-// each call, so a call for one row takes as long as one for many. The first chunks try 1, 4, 16, ... iterations, as long as
-// four times more make an iteration at least grainGain cheaper. Each length is tried twice and the faster one counts, by CPU time
-// where that can be had, so that being descheduled is not taken for a property of the body.
+// each call, so a call for one row takes as long as one for many. The first chunk has 1, 4, 16 ... iterations, about a 256th of the rank's: so
+// little that a call for fewer need not be tried if longer ones turn out to be cheaper. Then four times more are tried as long as that makes
+// an iteration at least grainGain cheaper, or, where it does not, four times fewer as long as that does not make it dearer. Each length is tried twice and the faster one counts, by CPU time
+// where that can be had, so that being descheduled is not taken for a property of the body; once will do where much is gained.
 type grain struct {
 	size     int     // iterations of the next chunk, or, once settled, of the shortest chunk that is as fast as any
 	earlier  float64 // work units/s at a sixteenth of size; 0 none
 	previous float64 // at a quarter of size
 	best     float64 // at size
 	samples  int
+	down     bool // shorter lengths are tried; previous is the rate at four times size
 	settled  bool
 
 	binding       bool    // the next chunk would be shorter but for size
@@ -31,9 +33,13 @@ const (
 const (
 	grainStep = 4
 	grainGain = 1.05
+	// grainClear is a gain that one trial proves.
+	grainClear = 1.5
 	// grainEnough is what chunks may cost where their length is chosen without a trial.
 	grainEnough  = 1.02
 	grainSamples = 2
+	// grainFirst is the part of a rank's iterations that the first trial takes, or down to a quarter of that.
+	grainFirst = 1.0 / 256
 	// grainShare bounds a trial: no chunk takes more than this part of what the rank still has to do, so that a wrong guess
 	// cannot spoil the balance.
 	grainShare = 1.0 / 16
@@ -54,15 +60,40 @@ func (g *grain) learn(n int, rate float64, long bool) {
 		return
 	}
 	g.best = max(g.best, rate)
-	if g.samples++; g.samples < grainSamples && !long {
+	first := g.previous == 0 && g.size > 1 // nothing to compare with, and a trial too many costs as much as it is long
+	clear := first || !g.down && g.previous > 0 && g.best > grainClear*g.previous
+	if g.samples++; g.samples < grainSamples && !long && !clear {
 		return
 	}
-	if g.previous > 0 && g.best < grainGain*g.previous {
+	switch {
+	case g.down && g.best*grainGain < g.previous:
+		g.size *= grainStep * grainStep
+		g.settle()
+	case g.down:
+		g.shorter()
+	case g.previous > 0 && g.best < grainGain*g.previous:
+		if g.earlier > 0 {
+			g.settle()
+			return
+		}
+		g.size /= grainStep
+		g.best, g.down = g.previous, true // longer ones are no better, from the first length on
+		g.shorter()
+	default:
+		g.earlier, g.previous, g.best, g.samples = g.previous, g.best, 0, 0
+		g.size *= grainStep
+	}
+}
+
+// shorter goes on to a quarter of a length that is good enough.
+func (g *grain) shorter() {
+	if g.size == 1 {
+		g.size = grainStep
 		g.settle()
 		return
 	}
-	g.earlier, g.previous, g.best, g.samples = g.previous, g.best, 0, 0
-	g.size *= grainStep
+	g.previous, g.best, g.samples = max(g.previous, g.best), 0, 0
+	g.size = max(1, g.size/grainStep)
 }
 
 // reconsider takes in the rate of a chunk of n iterations once the length is chosen. long says that it took so much time
@@ -130,9 +161,10 @@ func (g *grain) extrapolate(most int) {
 // than half of what is left.
 func (g *grain) next(regular, left, front int) int {
 	if g.size == 0 {
-		g.size = 1
+		for g.size = 1; !g.settled && float64(grainStep*g.size) <= grainFirst*float64(front); g.size *= grainStep {
+		}
 	}
-	if !g.settled && g.size > 1 && (g.size > front || float64(g.size) > grainShare*float64(left)) {
+	if !g.settled && !g.down && g.size > 1 && (g.size > front || float64(g.size) > grainShare*float64(left)) {
 		g.extrapolate(min(front, int(2*grainShare*float64(left))))
 	}
 	n := g.size

@@ -36,6 +36,18 @@ func TestGrain(t *testing.T) {
 	}), 64, "every second chunk is disturbed")
 }
 
+// A body that reads a matrix for each call must not do so for single rows, where a rank has thousands.
+func TestTheFirstTrialIsASmallPartOfTheWork(t *testing.T) {
+	for front, want := range map[int]int{1: 1, 100: 1, 1023: 1, 1024: 4, 2000: 4, 100000: 256} {
+		var g grain
+		assert.Equal(t, want, g.next(1, front, front), "%d iterations", front)
+	}
+	for _, enough := range []int{1, 4, 16, 64, 256} { // a sixteenth of enough iterations cost as much as a call
+		got := try(t, 100000, func(n int) float64 { return float64(n) / (float64(n) + float64(enough)/16) })
+		assert.Contains(t, []int{max(1, enough/4), enough, 4 * enough}, got, "%d", enough)
+	}
+}
+
 func TestGrainNearTheEnd(t *testing.T) {
 	g := grain{size: 64, settled: true}
 	assert.Equal(t, 64, g.next(1, 1000, 1000))
