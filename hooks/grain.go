@@ -14,6 +14,9 @@ type grain struct {
 	down     bool // shorter lengths are tried; previous is the rate at four times size
 	settled  bool
 
+	first, firstRate float64 // length of the first trial, and its rate
+	call             float64 // iterations that take as long as a call for none, by the trials
+
 	binding       bool    // the next chunk would be shorter but for size
 	doubt         doubt   // where in a comparison with a shorter chunk
 	before, short float64 // work units/s: of the chunk before the shorter one, and of that one
@@ -45,6 +48,8 @@ const (
 	grainShare = 1.0 / 16
 	// grainWait is how many chunks the choice is trusted before the first comparison: the trials have just compared.
 	grainWait = 4
+	// grainDoubt is the part of the time that comparisons may cost, as far as it is known what a call costs.
+	grainDoubt = 0.01
 	// grainRest is the most chunks from one comparison to the next, which costs a body that does like long chunks one
 	// short one: about 1 % of the time at a chunk in 64 of a body that is twice as slow.
 	grainRest = 64
@@ -61,6 +66,17 @@ func (g *grain) learn(n int, rate float64, long bool) {
 	}
 	g.best = max(g.best, rate)
 	first := g.previous == 0 && g.size > 1 // nothing to compare with, and a trial too many costs as much as it is long
+	if g.firstRate == 0 {
+		g.first = float64(n)
+	}
+	if float64(n) == g.first {
+		g.firstRate = max(g.firstRate, rate)
+	}
+	// A chunk takes as long as its iterations and g.call more: by two points of a line.
+	if few, many := g.first/g.firstRate, float64(n)/g.best; float64(n) > g.first {
+		g.call = max(0, (few*float64(n)-many*g.first)/max(many-few, 1e-9*few))
+		g.call = min(g.call, float64(n))
+	}
 	clear := first || !g.down && g.previous > 0 && g.best > grainClear*g.previous
 	if g.samples++; g.samples < grainSamples && !long && !clear {
 		return
@@ -115,11 +131,12 @@ func (g *grain) reconsider(n int, rate float64, long bool) {
 		g.before, g.doubt = rate, doubtShort
 		if g.short*grainGain < mean {
 			g.agreed, g.doubt = 0, doubtNone
-			g.rest = min(2*max(1, g.rest), grainRest)
+			g.rest = min(max(2*max(1, g.rest), g.restByCost()), grainRest)
 			g.resting = g.rest
 		} else if g.agreed++; g.agreed == grainSamples || long {
 			g.size /= grainStep
-			g.agreed, g.doubt, g.rest = 0, doubtNone, 0
+			g.agreed, g.doubt, g.rest = 0, doubtNone, g.restByCost()
+			g.resting = g.rest
 		}
 	}
 }
@@ -135,8 +152,14 @@ func (g *grain) length() int {
 // settle stops trying: the length before the one that is being tried was good enough.
 func (g *grain) settle() {
 	g.settled = true
-	g.rest, g.resting = grainWait, grainWait
 	g.size = max(1, g.size/grainStep)
+	g.rest = max(grainWait, g.restByCost())
+	g.resting = g.rest
+}
+
+// restByCost is after how many chunks a comparison, which costs a call more, takes a part of their time that is small enough.
+func (g *grain) restByCost() int {
+	return int(min(g.call/(grainDoubt*float64(g.size)), grainRest))
 }
 
 // extrapolate settles where a longer trial would take too much of the work. An iteration takes a + b/length by the last two
@@ -154,11 +177,12 @@ func (g *grain) extrapolate(most int) {
 		size = int(enough)
 	}
 	g.size = max(g.size, size)
+	g.rest, g.resting = grainWait, grainWait // a length that nobody has tried
 }
 
 // next is the length of the next chunk, in iterations, of a rank that would do `regular` of them between two hooks and
 // has `left` to do, each repetition counted, `front` of them at once at most. As the end comes near, no chunk takes more
-// than half of what is left.
+// than half of what is left, or what a call costs.
 func (g *grain) next(regular, left, front int) int {
 	if g.size == 0 {
 		for g.size = 1; !g.settled && float64(grainStep*g.size) <= grainFirst*float64(front); g.size *= grainStep {
@@ -172,5 +196,9 @@ func (g *grain) next(regular, left, front int) int {
 		g.binding = g.size > max(1, regular)
 		n = max(g.length(), regular)
 	}
-	return max(1, min(n, left/2, front))
+	n = min(n, max(left/2, int(g.call)), front)
+	if float64(left-n) < g.call && left <= front {
+		n = left
+	}
+	return max(1, n)
 }

@@ -55,6 +55,29 @@ func TestGrainNearTheEnd(t *testing.T) {
 	assert.Equal(t, 40, g.next(1, 80, 80))
 	assert.Equal(t, 1, g.next(1, 2, 2))
 	assert.Equal(t, 1, g.next(1, 1, 1))
+	g = grain{size: 48, settled: true, call: 20} // a call takes as long as 20 iterations: rather that than many calls at the end
+	assert.Equal(t, 48, g.next(1, 100, 100))
+	assert.Equal(t, 30, g.next(1, 60, 60))
+	assert.Equal(t, 30, g.next(1, 30, 30))
+	assert.Equal(t, 10, g.next(1, 30, 10), "the rest is elsewhere")
+}
+
+func TestWhatACallCostsIsLearned(t *testing.T) {
+	g := grain{}
+	for left := 10000; !g.settled; {
+		n := g.next(1, left, left)
+		g.learn(n, float64(n)/(float64(n)+20), false)
+		left -= n
+	}
+	assert.InDelta(t, 20, g.call, 3)
+	short := 0
+	for _, n := range rounds(&g, 1000, true, func(n, _ int) float64 { return float64(n) / (float64(n) + 20) }) {
+		if n < g.size {
+			short++
+		}
+	}
+	assert.Less(t, float64(short)*20, 0.011*1000*float64(g.size), "comparisons take 1 %% of the time")
+	assert.Positive(t, short)
 }
 
 // settledAt is a grain that has chosen a length.

@@ -77,6 +77,7 @@ type Hooks struct {
 	plainDone  float64       // the same by Loop.Weights
 	compute    time.Duration // since the last status
 	quota      quota
+	unsteady   bool // SetUnsteady
 	moved      movement // since the last status
 
 	total totals
@@ -473,9 +474,10 @@ func (h *Hooks) interaction() (bool, error) {
 func (h *Hooks) report() error {
 	now := h.c.Now()
 	elapsed := now - h.since
+	units, compute := h.rate()
 	s := lb.Status{
 		Rank: h.c.Rank(), Interaction: h.k, Obeyed: h.obeyed,
-		Units: h.done, Compute: h.quota.computing(h.compute), Elapsed: elapsed.Seconds(),
+		Units: units, Compute: compute, Elapsed: elapsed.Seconds(),
 		Wait:   max(0, elapsed-h.compute-h.moved.time).Seconds(),
 		Phases: h.phase - h.sincePhase, PhasesLeft: -1,
 		Age:   h.clock.time(now).Seconds(),

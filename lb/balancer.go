@@ -40,6 +40,7 @@ type Balancer struct {
 	auto      bool    // the filter is the automatic one
 	heard     survey  // of the present statuses
 	now       float64 // s since the start, mean over the workers
+	lasting   int     // decisions in a row that found an imbalance that is likely, but not certain
 	lastMove  int     // interaction of the last instruction that moved work, or before the first
 	period    period
 	cost      costModel

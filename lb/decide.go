@@ -18,6 +18,10 @@ const (
 	quietInteractions = 8
 	// falseAlarms is the number of decisions per rank in which noise may look like an imbalance once.
 	falseAlarms = 100000
+	// An imbalance that is likely, by so many standard errors, moves work when it was so for more than lastingDecisions in a row: then
+	// waiting to be sure costs more than a move in error. Where moves are dear the profitability test says so.
+	likely           = 3
+	lastingDecisions = 2
 	// coarse is the part of the threshold that whole iterations must still reach: a plan that saves less is not worth
 	// its messages.
 	coarse = 0.5
@@ -154,6 +158,7 @@ func (b *Balancer) imbalanced(d *Decision, level balance) (rates []float64, pass
 	// The slowest of P ranks in falseAlarms decisions, by the union bound. Decisions that rest on the mean of n samples
 	// are independent of each other only every n.
 	noise := b.uncertainty(level)
+	enough := likely * noise
 	if level.slowest >= 0 {
 		draws := falseAlarms * float64(b.loop.Ranks-b.loop.FirstWorker) / b.samples[level.slowest]
 		noise *= math.Sqrt(2 * math.Log(draws))
@@ -168,12 +173,15 @@ func (b *Balancer) imbalanced(d *Decision, level balance) (rates []float64, pass
 		return b.filtered, true
 	}
 	if d.Imbalance >= d.Threshold {
-		if certain >= max(coarse*d.Threshold, noise) {
+		if certain < max(coarse*d.Threshold, enough) {
+			b.lasting = 0
+		} else if b.lasting++; certain >= noise || b.lasting > lastingDecisions {
 			return b.filtered, true
 		}
 		d.Reason = fmt.Sprintf("imbalance %.3f may be noise: %.3f in the mean rates, of which %.3f is uncertain", d.Imbalance, certain, noise)
 		return b.filtered, false
 	}
+	b.lasting = 0
 	quiet := d.Interaction-b.lastMove >= quietInteractions
 	if low := max(quietThreshold, noise); quiet && low < d.Threshold {
 		d.Threshold = low

@@ -182,6 +182,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 		if x.quantum, err = x.h.Quantum(); err != nil {
 			return nil, err
 		}
+		x.h.SetUnsteady(x.tuner.answer >= 0) // sweeps by themselves take longer than in batches
 	}
 	defer x.h.Annotate()
 	x.setOwn()

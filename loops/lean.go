@@ -6,7 +6,7 @@ package loops
 
 const (
 	// leanQuanta is how many scheduling quanta a lean lasts, from one side to the other. At its end a rank must wait for its
-	// right neighbour; a neighbour that was off its core for a quantum then costs about that much.
+	// right neighbour; a neighbour that was off its core for a quantum then costs about that much. But ranks move work only once a lean.
 	leanQuanta = 12
 	// batchTime is how long a lean may last in s for the sake of batches of full length alone.
 	batchTime = 0.125
@@ -67,19 +67,19 @@ func keep(most int) int { return 2*most + 1 }
 // chooseLean is how far blocks should lean, on rank 0, if a sweep takes elapsed s and should take sweep, and how far they ever may. That is
 // settled the first time, and less where sweeps are long: a stop or a checkpoint must wait until blocks are back.
 func (x *across) chooseLean(sweep, elapsed float64) (most, ever int) {
-	need := func(sweep float64) float64 {
+	// Sweeps last longer than they should where ranks are off their cores, and where batches are short: those must not stay short because of it.
+	need := func(elapsed float64) float64 {
 		if !(sweep > 0) {
 			return float64(x.leanMost)
 		}
-		return max(leanQuanta*x.quantum, min(4*longestBatch*sweep, batchTime)) / sweep / 2
+		return max(leanQuanta*x.quantum/max(sweep, elapsed), min(4*longestBatch, batchTime/sweep)) / 2
 	}
 	ever = x.leanMost
 	if !x.leaned {
 		ever, x.leaned = int(min(float64(ever), 8*need(sweep))), true
 	}
 	now := max(x.lean.most, x.wider)
-	// Ranks move work once a lean, so it takes no longer than it must: sweeps last longer than they should where ranks are off their cores.
-	most = max(0, min(int(min(need(max(sweep, elapsed)), float64(ever))), (x.h.Fewest()-1)/2))
+	most = max(0, min(int(min(need(elapsed), float64(ever))), (x.h.Fewest()-1)/2))
 	if most > now && float64(most) < leanGrowth*float64(now) {
 		most = now
 	}
@@ -99,6 +99,7 @@ func (x *across) setLean(most, ever int) {
 	}
 	x.boundary.more = max(x.lean.most, most)
 	x.lean.most = most
+	x.h.SetUnsteady(false)
 }
 
 // widen is called where blocks stand upright. Blocks that lean farther than ever come over rows that this rank has nothing of:
@@ -108,5 +109,6 @@ func (x *across) widen() error {
 		return err
 	}
 	x.boundary.more, x.lean.most, x.wider = x.wider, x.wider, 0
+	x.h.SetUnsteady(false)
 	return x.boundary.rows(x.own, x.left >= 0, x.right >= 0)
 }

@@ -1,0 +1,18 @@
+package hooks
+
+// SetUnsteady says whether the phases to come tell nothing of those after them, as a loop's first ones may, in which data come into the
+// caches or work is done in another way than later. Statuses then hold no rate, and nothing moves for the sake of balance.
+func (h *Hooks) SetUnsteady(on bool) {
+	if h.unsteady && !on {
+		h.closeBooks(h.c.Now())
+	}
+	h.unsteady = on
+}
+
+// rate is the work units done since the last status, and the s that they took; zeros where they tell nothing.
+func (h *Hooks) rate() (units, compute float64) {
+	if h.unsteady {
+		return 0, 0
+	}
+	return h.done, h.quota.computing(h.compute)
+}
