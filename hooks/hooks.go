@@ -77,7 +77,7 @@ type Hooks struct {
 	plainDone  float64       // the same by Loop.Weights
 	compute    time.Duration // since the last status
 	quota      quota
-	unsteady   bool // SetUnsteady
+	unsteady   bool     // SetUnsteady
 	moved      movement // since the last status
 
 	total totals
