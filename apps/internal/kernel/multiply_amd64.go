@@ -12,6 +12,7 @@ const (
 	tileCols  = 24
 	tileDepth = 128 // so many rows of B, tileCols wide, are half of a first-level cache
 	tileAhead = 8   // rows of B from being asked for to being needed
+	groupRows = 256 // so many rows of A, tileDepth wide, are a quarter of a second-level cache, and B is read once for them
 )
 
 // tile adds the product of rows x depth elements of A and depth x cols of B to rows x cols of C, in registers; rows are 1 to
@@ -28,14 +29,20 @@ func tile(a *float64, aStride int, b *float64, bStride int, c *float64, cStride,
 //go:noescape
 func anyZero(x *float64, n int) bool
 
-// multiply does what Reference does, bit for bit: each element of C is the sum of the same products in the same order. All
-// rows of the block pass over a few columns of B, packed in the first-level cache, before the next ones are read, so B is read
-// once a call; while the second eight rows pass, the next columns come from memory.
+// multiply does what Reference does, bit for bit: each element of C is the sum of the same products in the same order.
 func multiply(rows, inner, cols int, a, b, c []float64) {
 	if !hasTiles {
 		Reference(rows, inner, cols, a, b, c)
 		return
 	}
+	for i := 0; i < rows; i += groupRows {
+		multiplyGroup(min(groupRows, rows-i), inner, cols, a[i*inner:], b, c[i*cols:])
+	}
+}
+
+// multiplyGroup lets all rows pass over a few columns of B, packed in the first-level cache, before the next ones are read; while
+// the second eight rows pass, these come from memory.
+func multiplyGroup(rows, inner, cols int, a, b, c []float64) {
 	var packed [tileDepth * tileCols]float64
 	skip := anyZero(&a[0], rows*inner)
 	for k := 0; k < inner; k += tileDepth {
