@@ -51,8 +51,9 @@ const (
 	worthwhile = 0.02
 	// slower is how many times the predicted time a sweep may take until waiting is held to be dear.
 	slower = 1.1
-	// batchStrips is how many strips there are at least where blocks lean, crowdedStrips where ranks share processors besides.
-	batchStrips, crowdedStrips = 6, 3
+	// batchStrips is how many strips there are at least where blocks lean, fewestStrips where ranks share processors besides, or where a
+	// strip's messages take more than dearMessages of the time of its batch.
+	batchStrips, fewestStrips, dearMessages = 6, 3, 0.01
 	// mostTunings are kept for the report.
 	mostTunings = 100
 )
@@ -319,8 +320,11 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	fewest := 0
 	if x.leanMost > 0 { // README.md, "Several sweeps in a batch"; for another bound see "What a receiver must buffer"
 		fewest = batchStrips
+		for fewest > fewestStrips && record.Fixed > dearMessages*longestBatch*slowest(loop)*float64(loop.Iterations)/float64(fewest) {
+			fewest--
+		}
 		if x.crowded { // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
-			fewest, loop.Sync = crowdedStrips, pipeline.Ahead
+			fewest, loop.Sync = fewestStrips, pipeline.Ahead
 		}
 		loop.Longest = (loop.Iterations + fewest - 1) / fewest
 	}
@@ -342,6 +346,14 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	cost := float64(2*(x.c.Size()-1))*t.messages.fixed + (x.c.Now() - began).Seconds()
 	sweep = loop.Predict(record.Block) / float64(left)
 	return record.Block, x.rep.Steps + sweepsBetween(cost, sweep), sweep
+}
+
+// slowest is the time per column in s of the rank that has most to do.
+func slowest(loop pipeline.Loop) (work float64) {
+	for _, r := range loop.Ranks {
+		work = max(work, r.Work)
+	}
+	return work
 }
 
 // waiting is what a strip costs in s because ranks must be woken for its messages. On a processor of its own a rank that waits
