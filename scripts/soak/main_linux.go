@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -106,13 +107,7 @@ func (o options) soak(w io.Writer) (bool, error) {
 		return false, err
 	}
 	rest() // what one rank comes to does not depend on loads
-	out, err := exec.Command(o.program, o.command(fields["iterations"], "off", "--ranks", "1")[1:]...).Output()
-	if err != nil {
-		return false, fmt.Errorf("the run of one rank: %w", err)
-	}
-	want := mpirun.Fields(string(out))["checksum"]
-
-	good := fields["checksum"] == want && want != ""
+	good := true
 	table := fmt.Sprintf("%5s %14s %14s %14s %8s\n", "rank", "resident, MiB", "then kept, MiB", "at last, MiB", "growth")
 	for r, s := range ranks {
 		resident, then, last := s.medians()
@@ -120,13 +115,36 @@ func (o options) soak(w io.Writer) (bool, error) {
 		table += fmt.Sprintf("%5d %14.2f %14.2f %14.2f %7.2f%%\n", r, resident/(1<<20), then/(1<<20), last/(1<<20), 100*g)
 		good = good && g <= o.growth && !math.IsNaN(g)
 	}
+	if _, err := fmt.Fprint(w, table); err != nil {
+		return false, err
+	}
+	want, err := o.oneRank(fields["iterations"], stop)
+	if err != nil {
+		return false, fmt.Errorf("the run of one rank: %w", err)
+	}
+	good = good && fields["checksum"] == want && want != ""
 	verdict := "good"
 	if !good {
 		verdict = "bad"
 	}
-	_, err = fmt.Fprintf(w, "%ssoak: iterations=%s time_s=%s interactions=%s shifts=%s iterations_moved=%s samples=%d checksum=%s, of one rank %s: %s\n",
-		table, fields["iterations"], fields["time_s"], fields["interactions"], fields["shifts"], fields["iterations_moved"], len(ranks[0].kept), fields["checksum"], want, verdict)
+	_, err = fmt.Fprintf(w, "soak: iterations=%s time_s=%s interactions=%s shifts=%s iterations_moved=%s samples=%d checksum=%s, of one rank %s: %s\n",
+		fields["iterations"], fields["time_s"], fields["interactions"], fields["shifts"], fields["iterations_moved"], len(ranks[0].kept), fields["checksum"], want, verdict)
 	return good, err
+}
+
+// oneRank is the checksum of so many sweeps on one rank.
+func (o options) oneRank(sweeps string, stop <-chan os.Signal) (string, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		select {
+		case <-stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	out, err := exec.CommandContext(ctx, o.program, o.command(sweeps, "off", "--ranks", "1")[1:]...).Output()
+	return mpirun.Fields(string(out))["checksum"], err
 }
 
 // tight is an environment in which a rank holds little memory that it has no use for: package documentation.
