@@ -1,10 +1,11 @@
 package hooks
 
 // grain finds out how many iterations the body wants at once. Some bodies do not care; a matrix product reads all of B for
-// each call, so a call for one row takes as long as one for many. The first chunk has 1, 4, 16 ... iterations, about a 256th of the rank's: so
-// little that a call for fewer need not be tried if longer ones turn out to be cheaper. Then four times more are tried as long as that makes
-// an iteration at least grainGain cheaper, or, where it does not, four times fewer as long as that does not make it dearer. Each length is tried twice and the faster one counts, by CPU time
-// where that can be had, so that being descheduled is not taken for a property of the body; once will do where much is gained.
+// each call, so a call for one row takes as long as one for many. The first chunk has 1, 4, 16 ... iterations, about a 256th of
+// the rank's: so little that fewer need not be tried if more turn out to be cheaper. Then four times more are tried as long as
+// that makes an iteration at least grainGain cheaper, or, where it does not, four times fewer as long as that does not make it
+// dearer. Each length is tried twice and the faster one counts, by CPU time where that can be had, so that being descheduled is
+// not taken for a property of the body; once will do where much is gained.
 type grain struct {
 	size     int     // iterations of the next chunk, or, once settled, of the shortest chunk that is as fast as any
 	earlier  float64 // work units/s at a sixteenth of size; 0 none
@@ -66,17 +67,7 @@ func (g *grain) learn(n int, rate float64, long bool) {
 	}
 	g.best = max(g.best, rate)
 	first := g.previous == 0 && g.size > 1 // nothing to compare with, and a trial too many costs as much as it is long
-	if g.firstRate == 0 {
-		g.first = float64(n)
-	}
-	if float64(n) == g.first {
-		g.firstRate = max(g.firstRate, rate)
-	}
-	// A chunk takes as long as its iterations and g.call more: by two points of a line.
-	if few, many := g.first/g.firstRate, float64(n)/g.best; float64(n) > g.first {
-		g.call = max(0, (few*float64(n)-many*g.first)/max(many-few, 1e-9*few))
-		g.call = min(g.call, float64(n))
-	}
+	g.learnCall(float64(n), rate)
 	clear := first || !g.down && g.previous > 0 && g.best > grainClear*g.previous
 	if g.samples++; g.samples < grainSamples && !long && !clear {
 		return
@@ -98,6 +89,20 @@ func (g *grain) learn(n int, rate float64, long bool) {
 	default:
 		g.earlier, g.previous, g.best, g.samples = g.previous, g.best, 0, 0
 		g.size *= grainStep
+	}
+}
+
+// learnCall makes of two trials what a call costs: a chunk of n iterations takes as long as n + call. Iterations cannot be told
+// from the call where both trials took as long.
+func (g *grain) learnCall(n, rate float64) {
+	if g.firstRate == 0 {
+		g.first = n
+	}
+	if n == g.first {
+		g.firstRate = max(g.firstRate, rate)
+	}
+	if few, many := g.first/g.firstRate, n/g.best; n > g.first {
+		g.call = min(max(0, (few*n-many*g.first)/max(many-few, 1e-9*few)), n)
 	}
 }
 

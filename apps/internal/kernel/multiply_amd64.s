@@ -9,21 +9,21 @@
 //	Z31      0                                   K1-K3    columns of the tile; K4 elements of A that are not 0
 //
 //	SI DI R8-R13   ends of the eight rows of A, or of C; a row that the tile does not have is its last one
-//	CX             elements left in them, negative
+//	CX             elements left in them, negative; rows before the loops and behind them
 //	BX R15         row of B, and bytes to the next    DX  where to put it
-//	R14 AX         row to come, and bytes to the next  BP  temporary, AX too before the loops
+//	R14 AX         row to come, and bytes to the next; AX temporary before the loops and behind them
 
 // NEXT sets to to the row after from, which is row number - 1, if there is one, else to from. AX: bytes from row to row.
 #define NEXT(number, from, to) \
 	LEAQ (from)(AX*1), to \
-	CMPQ BP, $number      \
+	CMPQ CX, $number      \
 	CMOVQLE from, to
 
 #define ROWS(base, stride) \
 	MOVQ base, SI      \
 	MOVQ stride, AX    \
 	SHLQ $3, AX        \
-	MOVQ rows+48(FP), BP \
+	MOVQ rows+48(FP), CX \
 	NEXT(1, SI, DI)    \
 	NEXT(2, DI, R8)    \
 	NEXT(3, R8, R9)    \
@@ -94,10 +94,8 @@
 	OF(c, Z18, Z19, Z20) \
 	OF(d, Z21, Z22, Z23)
 
-// The frame makes the assembler save BP.
-//
 // func tile(a *float64, aStride int, b *float64, bStride int, c *float64, cStride, rows, depth, cols int, packed, ahead *float64, aheadStride int, begin, skip bool)
-TEXT ·tile(SB), NOSPLIT, $8-98
+TEXT ·tile(SB), NOSPLIT, $0-98
 	MOVQ cols+64(FP), CX
 	MOVL $1, AX
 	SHLQ CX, AX
@@ -142,7 +140,7 @@ go:
 	MOVQ ahead+80(FP), R14
 	MOVQ aheadStride+88(FP), AX
 	SHLQ $3, AX
-	CMPQ BP, $4
+	CMPQ rows+48(FP), $4
 	JLE few
 	CMPB skip+97(FP), $0
 	JNE skip8
