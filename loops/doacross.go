@@ -140,7 +140,6 @@ type across struct {
 	leaned   bool    // it was settled, on rank 0
 	wider    int     // what lean.most becomes when blocks stand upright; 0: it stays
 	quantum  float64 // s
-	crowded  bool    // ranks share processors
 }
 
 // point is where all columns below column are of the given sweep, and the others of the sweep before.
@@ -159,7 +158,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	if cfg.DedicatedMaster {
 		workers--
 	}
-	x.leanMost, x.crowded = d.mostLean(workers), comm.IsCrowded(x.c)
+	x.leanMost = d.mostLean(workers)
 	if d.mayLean() && workers == 1 {
 		x.lean.most = alone
 	}

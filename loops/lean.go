@@ -68,11 +68,11 @@ func keep(most int) int { return 2*most + 1 }
 // settled the first time, and less where sweeps are long: a stop or a checkpoint must wait until blocks are back.
 func (x *across) chooseLean(sweep, elapsed float64) (most, ever int) {
 	// Sweeps last longer than they should where ranks are off their cores, and where batches are short: those must not stay short because of it.
-	need := func(elapsed float64) float64 {
+	need := func(lasting float64) float64 {
 		if !(sweep > 0) {
 			return float64(x.leanMost)
 		}
-		return max(leanQuanta*x.quantum/max(sweep, elapsed), min(4*longestBatch, batchTime/sweep)) / 2
+		return max(leanQuanta*x.quantum/max(sweep, lasting), min(4*longestBatch, batchTime/sweep)) / 2
 	}
 	ever = x.leanMost
 	if !x.leaned {

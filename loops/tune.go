@@ -320,10 +320,10 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	fewest := 0
 	if x.leanMost > 0 { // README.md, "Several sweeps in a batch"; for another bound see "What a receiver must buffer"
 		fewest = batchStrips
-		for fewest > fewestStrips && record.Fixed > dearMessages*longestBatch*slowest(loop)*float64(loop.Iterations)/float64(fewest) {
+		for fewest > fewestStrips && record.Fixed > dearMessages*longestBatch*slices.Max(record.Iteration)*float64(loop.Iterations)/float64(fewest) {
 			fewest--
 		}
-		if x.crowded { // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
+		if comm.IsCrowded(x.c) { // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
 			fewest, loop.Sync = fewestStrips, pipeline.Ahead
 		}
 		loop.Longest = (loop.Iterations + fewest - 1) / fewest
@@ -346,14 +346,6 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	cost := float64(2*(x.c.Size()-1))*t.messages.fixed + (x.c.Now() - began).Seconds()
 	sweep = loop.Predict(record.Block) / float64(left)
 	return record.Block, x.rep.Steps + sweepsBetween(cost, sweep), sweep
-}
-
-// slowest is the time per column in s of the rank that has most to do.
-func slowest(loop pipeline.Loop) (work float64) {
-	for _, r := range loop.Ranks {
-		work = max(work, r.Work)
-	}
-	return work
 }
 
 // waiting is what a strip costs in s because ranks must be woken for its messages. On a processor of its own a rank that waits

@@ -70,12 +70,11 @@ func (l Loop) longestPath(paces []pace, m, b, blocks, sweeps float64) float64 {
 			full += delay
 			path += finalDelay
 		}
-		if p < len(paces)-1 {
-			if l.Sync == Stream {
-				cycle = max(cycle, a.strip(b)+paces[p+1].strip(b)+2*delay)
-			}
-		} else {
+		switch {
+		case p == len(paces)-1:
 			last = final * a.work // nobody waits for its message
+		case l.Sync == Stream:
+			cycle = max(cycle, a.strip(b)+paces[p+1].strip(b)+2*delay)
 		}
 		cycle = max(cycle, m*(a.work+a.incr)+blocks*a.fixed)
 		slowest = max(slowest, a.strip(b))

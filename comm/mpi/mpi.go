@@ -64,7 +64,7 @@ var (
 
 // Start initialises MPI, if the program has not done so, and returns the world. It is called once.
 func Start() (*Comm, error) {
-	var provided, ranks, cores, crowded C.int
+	var provided, ranks, cores C.int
 	var shares C.double
 	wait, err := waiting(os.Getenv(WaitVariable))
 	if err != nil {
@@ -76,17 +76,20 @@ func Start() (*Comm, error) {
 	if code := C.sw_neighbours(C.int(machine.Number()), C.double(ownShare()), &ranks, &cores, &shares); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
-	if cores > 0 && shares > C.double(cores) {
-		crowded = 1
-	}
-	if code := C.sw_any(&crowded); code != C.MPI_SUCCESS {
-		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
-	}
 	if wait != C.SW_BLOCK {
 		wakeEarly()
 	}
 	C.sw_spin(C.longlong(spin(int(ranks), int(cores), machine.QuotaPeriod() > 0)))
-	return &Comm{rank: gompi.WorldRank(), size: gompi.WorldSize(), crowded: crowded != 0, began: time.Now()}, nil
+	c := &Comm{rank: gompi.WorldRank(), size: gompi.WorldSize(), began: time.Now()}
+	perCore := 0.0 // unknown
+	if cores > 0 {
+		perCore = float64(shares) / float64(cores)
+	}
+	if perCore, err = comm.AllreduceMax(c, perCore); err != nil {
+		return nil, fmt.Errorf("MPI did not start: %w", err)
+	}
+	c.crowded = perCore > 1
+	return c, nil
 }
 
 // ownShare is how much of a processor this rank may use.

@@ -226,13 +226,6 @@ int sw_neighbours(int machine, double share, int *ranks, int *cores, double *sha
 	return code;
 }
 
-/* Whether a flag is set on any rank. */
-int sw_any(int *flag)
-{
-	int own = *flag;
-	return MPI_Allreduce(&own, flag, 1, MPI_INT, MPI_LOR, comm);
-}
-
 int sw_isend(const void *buf, int len, int to, int tag, MPI_Request *req, int *done)
 {
 	int code = MPI_Isend(buf, len, MPI_BYTE, to, tag, comm, req);

@@ -94,12 +94,28 @@
 	OF(c, Z18, Z19, Z20) \
 	OF(d, Z21, Z22, Z23)
 
+// EIGHT and FOUR do one row of B for so many rows of A.
+#define EIGHT(OF) \
+	B                              \
+	UPPER(OF, SI, DI, R8, R9)      \
+	LOWER(OF, R10, R11, R12, R13)  \
+	INCQ CX
+
+#define FOUR(OF) \
+	B                         \
+	UPPER(OF, SI, DI, R8, R9) \
+	INCQ CX
+
+// MASK leaves the bits of CX columns in AX.
+#define MASK \
+	MOVL $1, AX \
+	SHLQ CX, AX \
+	DECQ AX
+
 // func tile(a *float64, aStride int, b *float64, bStride int, c *float64, cStride, rows, depth, cols int, packed, ahead *float64, aheadStride int, begin, skip bool)
 TEXT ·tile(SB), NOSPLIT, $0-98
 	MOVQ cols+64(FP), CX
-	MOVL $1, AX
-	SHLQ CX, AX
-	DECQ AX
+	MASK
 	KMOVW AX, K1
 	SHRQ $8, AX
 	KMOVW AX, K2
@@ -145,42 +161,27 @@ go:
 	CMPB skip+97(FP), $0
 	JNE skip8
 add8:
-	B
-	UPPER(ADD, SI, DI, R8, R9)
-	LOWER(ADD, R10, R11, R12, R13)
-	INCQ CX
+	EIGHT(ADD)
 	JNZ add8
 	JMP end
 skip8:
-	B
-	UPPER(SKIP, SI, DI, R8, R9)
-	LOWER(SKIP, R10, R11, R12, R13)
-	INCQ CX
+	EIGHT(SKIP)
 	JNZ skip8
 	JMP end
 few:
 	CMPB skip+97(FP), $0
 	JNE skip4
 add4:
-	B
-	UPPER(ADD, SI, DI, R8, R9)
-	INCQ CX
+	FOUR(ADD)
 	JNZ add4
-	JMP end4
+	JMP end
 skip4:
-	B
-	UPPER(SKIP, SI, DI, R8, R9)
-	INCQ CX
+	FOUR(SKIP)
 	JNZ skip4
-end4:
+end: // the lower rows first: of four or less they are the last one of the upper rows, not computed
 	ROWS(c+32(FP), cStride+40(FP))
-	UPPER(PUT, SI, DI, R8, R9)
-	JMP done
-end:
-	ROWS(c+32(FP), cStride+40(FP))
-	UPPER(PUT, SI, DI, R8, R9)
 	LOWER(PUT, R10, R11, R12, R13)
-done:
+	UPPER(PUT, SI, DI, R8, R9)
 	VZEROUPPER
 	RET
 
@@ -194,9 +195,7 @@ TEXT ·anyZero(SB), NOSPLIT, $0-17
 next:
 	CMPQ CX, $8
 	JGE full
-	MOVL $1, AX
-	SHLQ CX, AX
-	DECQ AX
+	MASK
 	KMOVW AX, K1
 full:
 	VMOVUPD.Z (SI), K1, Z0
