@@ -9,11 +9,13 @@ import (
 )
 
 const (
-	longWait = 100 * time.Millisecond // for each way of waiting
+	// longWait for each way of waiting: long beside what each wait may spin before it sleeps (5 ms on a core of its own),
+	// and beside its first, short sleeps (40 ms of about 30 µs in 250). In 100 ms these alone come to the share below.
+	longWait = 300 * time.Millisecond
 
 	// cpuShare of the waits may be CPU time of this process. One of the three ways of waiting that spins takes a third of it all,
-	// less on a busy machine; ones that sleep take next to none, and the garbage collector or other ranks of the
-	// process may take some.
+	// less on a busy machine; ones that sleep take some 4%, and the garbage collector or other ranks of the process may
+	// take some.
 	cpuShare = 0.1
 
 	// cpuTries: one good round is enough, because what disturbs it comes and goes and spinning does not.
