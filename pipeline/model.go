@@ -63,29 +63,35 @@ func (l Loop) longestPath(paces []pace, m, b, blocks, sweeps float64) float64 {
 	final := m - (blocks-1)*b // iterations in the last strip, which alone may be shorter
 	delay, finalDelay := l.delay(b), l.delay(final)
 	slowest, cycle := 0.0, 0.0 // s for a strip, for a sweep
-	full, path := 0.0, 0.0     // longest chains up to this rank's last strip but one, and up to its last
+	full := 0.0                // longest chain up to this rank's last strip but one
+	once, path := 0.0, 0.0     // longest chains up to its last: in one sweep, and in all
 	for p, a := range paces {
 		last := a.strip(final)
 		if p > 0 {
 			full += delay
+			once += finalDelay
 			path += finalDelay
 		}
+		sweep := m*(a.work+a.incr) + blocks*a.fixed
+		finalSweep := sweep // where the chain has come to last strips
 		switch {
 		case p == len(paces)-1:
 			last = final * a.work // nobody waits for its message
 		case l.Sync == Stream:
-			cycle = max(cycle, a.strip(b)+paces[p+1].strip(b)+2*delay)
+			next := paces[p+1]
+			sweep = max(sweep, a.strip(b)+next.strip(b)+2*delay)
+			finalSweep = max(finalSweep, a.strip(final)+next.strip(final)+2*finalDelay)
 		}
-		cycle = max(cycle, m*(a.work+a.incr)+blocks*a.fixed)
+		cycle = max(cycle, sweep)
 		slowest = max(slowest, a.strip(b))
 		if blocks > 1 {
 			full += a.strip(b)
-			path = max(path, full+times(blocks-2, slowest)+times(sweeps-1, cycle))
+			so := full + times(blocks-2, slowest)
+			once = max(once, so)
+			path = max(path, so+times(sweeps-1, cycle))
 		}
-		path += last
-	}
-	if blocks == 1 {
-		path += times(sweeps-1, cycle)
+		once += last
+		path = max(path+last, once+times(sweeps-1, finalSweep))
 	}
 	return path
 }
