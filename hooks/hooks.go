@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -61,6 +60,7 @@ type Hooks struct {
 	least       int            // iterations that each rank must keep
 	phase, next int            // hook executions so far; the one that interacts next
 	passed      int            // phases since the last Hook that ended by Pass
+	skipped     int            // those before the Hooks of late
 	k           int            // interactions so far
 	obeyed      int            // last instruction obeyed, -1 none
 	lost        time.Duration  // in the interaction before, but for moving work
@@ -343,37 +343,6 @@ func (h *Hooks) own() dist.Range {
 	return h.block
 }
 
-// Compute is Begin, f, End. A panic in f becomes one that names rank, loop and phase (*PanicError).
-func (h *Hooks) Compute(f func()) {
-	defer h.Annotate()
-	h.Begin()
-	f()
-	h.End()
-}
-
-// PanicError says where the program's code panicked.
-type PanicError struct {
-	Rank, Phase int
-	Loop        string
-	Value       any
-	Stack       []byte
-}
-
-func (p *PanicError) Error() string {
-	return fmt.Sprintf("rank %d: panic in loop %q, phase %d: %v\n%s", p.Rank, p.Loop, p.Phase, p.Value, p.Stack)
-}
-
-// Annotate is deferred around code between Begin and End, once for many phases: it turns a panic there into one whose
-// value is a *PanicError. Other panics pass as they are.
-func (h *Hooks) Annotate() {
-	if !h.inPhase {
-		return
-	}
-	if v := recover(); v != nil {
-		panic(&PanicError{Rank: h.c.Rank(), Phase: h.phase, Loop: h.loop.Name, Value: v, Stack: debug.Stack()})
-	}
-}
-
 // Hook ends a phase. Most calls only count; one that interacts sends this rank's status, takes the master's
 // instruction and carries it out. After it returned true, Range may differ, and the data of the iterations is there.
 // Every rank that the instruction concerns obeys it at the same call; ranks that it does not concern wait for nobody.
@@ -387,7 +356,9 @@ func (h *Hooks) Hook() (moved bool, err error) {
 	}
 	// After phases without a hook about as many come again: rather early by less than half of them than late by more.
 	early := h.passed / 2
-	h.passed = 0
+	if h.passed > 0 {
+		h.skipped, h.passed = h.passed, 0
+	}
 	if h.phase+early < h.next {
 		h.laps.prepare(h.k, h.phase, h.next)
 		return false, h.serve()
@@ -465,7 +436,8 @@ func (h *Hooks) interaction() (bool, error) {
 	h.lost = h.c.Now() - began
 	h.total.interact += h.lost
 	h.interacted(began, began+h.lost)
-	h.next = h.phase + max(1, in.nextHook)
+	// Not twice between the same two: what is done there is little, and may not be done as it is elsewhere.
+	h.next = h.phase + max(1, in.nextHook, h.skipped/2)
 	h.obeyed = in.interaction
 	return h.obey(in)
 }

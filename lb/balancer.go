@@ -40,6 +40,7 @@ type Balancer struct {
 	auto      bool    // the filter is the automatic one
 	heard     survey  // of the present statuses
 	now       float64 // s since the start, mean over the workers
+	measured  float64 // s of which statuses tell what was computed
 	lasting   int     // decisions in a row that found an imbalance that is likely, but not certain
 	lastMove  int     // interaction of the last instruction that moved work, or before the first
 	period    period
@@ -134,6 +135,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 		level = m
 	}
 	d.Imbalance, d.Threshold = m.fraction(), b.threshold()
+	b.ledger.stands(d.Imbalance, b.heard.elapsed, d.Imbalance >= d.Threshold)
 	b.divide(b.targets, b.filtered)
 
 	b.transfers, b.promised = b.room(), 0
@@ -179,6 +181,7 @@ type survey struct {
 	phase      float64 // s, mean time between two hook executions; 0 unknown
 	phases     float64 // hook executions since the statuses before, mean over the workers that tell
 	units      float64 // work done, sum
+	compute    float64 // s, computing time, sum
 	interact   float64 // s, the least that a rank has lost to the interaction before, the others wait for each other; 0 unknown
 	phasesLeft int     // hook executions until the loop ends, -1 if unknown
 	obeyed     int     // index of the last instruction that all workers have obeyed
@@ -199,6 +202,9 @@ func (b *Balancer) look(statuses []Status) survey {
 			}
 			if isAmount(s.Units) {
 				v.units += s.Units
+			}
+			if isAmount(s.Compute) {
+				v.compute += s.Compute
 			}
 		}
 		if isAmount(s.Interact) && s.Interact > 0 && (v.interact == 0 || s.Interact < v.interact) {
@@ -227,6 +233,9 @@ func longerMove(s, t *Status) bool {
 func (b *Balancer) learn(statuses []Status) {
 	b.heard = b.look(statuses)
 	b.now += b.heard.elapsed
+	if b.heard.compute > 0 {
+		b.measured += b.heard.elapsed
+	}
 	if b.heard.phase > 0 {
 		b.period.computed(b.heard.phase, b.heard.phases)
 	}

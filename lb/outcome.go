@@ -76,6 +76,7 @@ type ledger struct {
 	kept   float64 // measured efficiency over that by the rates, of periods without movements; 0 unknown
 
 	caution float64 // 1..mostCaution
+	regret  float64 // s that a movement would have saved since the imbalance is there that caution lets stand
 }
 
 const (
@@ -124,8 +125,27 @@ func (l *ledger) judge() {
 	l.moves = 0
 }
 
+// careful is how many times more than usual a movement that costs so much, in s, must promise. Caution may let an imbalance stand no
+// longer than until that has cost as much: nothing says that it will go, then.
+func (l *ledger) careful(cost float64) float64 {
+	if l.regret > l.caution*cost {
+		return 1
+	}
+	return l.caution
+}
+
+// stands takes in that there is such an imbalance, as a part of the time, above the threshold or not, at the end of a period of so many s.
+func (l *ledger) stands(imbalance, elapsed float64, above bool) {
+	if !above {
+		l.regret = 0
+		return
+	}
+	l.regret += imbalance * elapsed
+}
+
 // moved notes a movement away from the given distribution.
 func (l *ledger) moved(work []float64) {
+	l.regret = 0
 	if l.moves == 0 {
 		l.before = append(l.before[:0], work...)
 		l.gained = 0

@@ -131,7 +131,7 @@ func (p *period) hooks(target float64) int {
 // wellMeasured is the part of (15) that the first samples of a loop must cover.
 const wellMeasured = 0.5
 
-// sample returns for how long, in s, a loop must have run before the work and the computing time of a rank make a first rate: in
+// sample returns for how long, in s, a loop must have been measured before the work and the computing time of a rank make a first rate: in
 // less than some quanta chance decides whether it was on its core (15). Who sets the period has chosen what to believe.
 func (p *period) sample() float64 {
 	if p.fixed > 0 {

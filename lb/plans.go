@@ -202,7 +202,8 @@ func (b *Balancer) choose(rates []float64, target float64) int {
 // margin is what a plan must save beyond its cost, in s: prudence times that, and where movements have not paid of late, more;
 // then also some of the times in which the distribution is behind the rates.
 func (b *Balancer) margin(c, none candidate, o Outlook) float64 {
-	return prudence*b.ledger.caution*c.Cost + (b.ledger.caution-1)*none.here*o.Reaction
+	caution := b.ledger.careful(c.Cost)
+	return prudence*caution*c.Cost + (caution-1)*none.here*o.Reaction
 }
 
 // shareOut fills plan with the present work, but that the slowest rank gives its surplus away: to the ranks that

@@ -25,7 +25,7 @@ type rank struct {
 // rates takes the samples out of the statuses, and what the ranks own where only they know, and returns whether the rate of any rank has changed by more than its noise.
 func (b *Balancer) rates(statuses []Status) (changed bool) {
 	b.suspects = b.suspects[:0]
-	begun := b.loop.Free || b.now == 0 || b.now >= b.period.sample()
+	begun := b.loop.Free || b.now == 0 || b.measured >= b.period.sample()
 	sumFiltered, sumLevel, heard := 0.0, 0.0, 0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		k := &b.ranks[r]
@@ -91,7 +91,7 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 }
 
 // sample returns the raw rate that status s gives, in units/s of computing time, and whether it gives one. filtered is
-// the rate assumed so far, begun whether the loop has run for long enough for a first sample; until then work and time add up.
+// the rate assumed so far, begun whether it has been measured for long enough for a first sample; until then work and time add up.
 func (k *rank) sample(s *Status, filtered float64, begun bool) (raw float64, ok bool) {
 	if !isAmount(s.Units) || !isAmount(s.Compute) {
 		return 0, false

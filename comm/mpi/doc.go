@@ -22,6 +22,10 @@
 // wake-up to an eighth of the wait and the CPU use of a long wait to 2%. In a pipeline, where a rank's late wake-up makes the next one wait longer and
 // so wake up later, an eighth is too much once waits last as long as a quota's period: hence the 0.25 ms.
 //
+// A long message, such as rows that move, travels in pieces, of which a few are under way at a time; the next ones leave when both
+// sides have polled. Waits for it sleep 20 µs for as long as it takes at 100 MB/s, and never more than 0.25 ms. Without that four ranks with
+// a quota of 40% of a CPU moved rows at a quarter of the speed.
+//
 // Start switches mpi_yield_when_idle off: with it every poll that finds nothing calls sched_yield, which on Linux gives
 // the rest of the slice to whoever competes.
 //

@@ -249,6 +249,7 @@ func (c *Comm) probe(from, tag int, wait C.int) (comm.Status, bool, error) {
 
 func (c *Comm) WaitAny(reqs []comm.Request) (int, comm.Status, error) {
 	c.handles, c.where = c.handles[:0], c.where[:0]
+	bytes := 0
 	for i, q := range reqs {
 		if q == nil {
 			continue
@@ -264,13 +265,14 @@ func (c *Comm) WaitAny(reqs []comm.Request) (int, comm.Status, error) {
 			return i, r.finish(), nil
 		}
 		c.handles, c.where = append(c.handles, r.handle), append(c.where, i)
+		bytes = max(bytes, r.bytes)
 	}
 	if len(c.handles) == 0 {
 		return -1, comm.Status{}, nil
 	}
 	var index C.int
 	var st C.sw_status
-	code := C.sw_wait_any(C.int(len(c.handles)), &c.handles[0], &index, &st)
+	code := C.sw_wait_any(C.int(len(c.handles)), &c.handles[0], C.longlong(bytes), &index, &st)
 	if code != C.MPI_SUCCESS {
 		if index < 0 || int(index) >= len(c.where) {
 			return -1, comm.Status{}, codeError(code)
@@ -296,6 +298,7 @@ type request struct {
 	pin       runtime.Pinner
 	op        string
 	peer, tag int
+	bytes     int // of its buffer
 	done      bool
 	status    comm.Status
 }
@@ -307,7 +310,7 @@ func (c *Comm) request(op string, peer, tag int, b []byte) *request {
 	} else {
 		r = &request{c: c}
 	}
-	r.op, r.peer, r.tag, r.done = op, peer, tag, false
+	r.op, r.peer, r.tag, r.bytes, r.done = op, peer, tag, len(b), false
 	if len(b) > 0 {
 		r.pin.Pin(unsafe.SliceData(b))
 	}
@@ -351,7 +354,7 @@ func (r *request) Wait() (comm.Status, error) {
 	}
 	var index C.int
 	var st C.sw_status
-	if code := C.sw_wait_any(1, &r.handle, &index, &st); code != C.MPI_SUCCESS {
+	if code := C.sw_wait_any(1, &r.handle, C.longlong(r.bytes), &index, &st); code != C.MPI_SUCCESS {
 		err := r.c.fail(r.op, r.peer, r.tag, code)
 		r.release()
 		return comm.Status{}, err

@@ -26,7 +26,13 @@ enum {
 	SLEEP_MIN_NS = 20 * 1000,
 	SLEEP_SHORT_NS = 250 * 1000, /* the longest sleep of waits up to LONG_WAIT_NS: in a pipeline late wake-ups add up, rank by rank */
 	LONG_WAIT_NS = 40 * 1000 * 1000,
-	SLEEP_MAX_NS = 2000 * 1000 /* of longer ones: some hundred wake-ups a second, about 1% of a core */
+	SLEEP_MAX_NS = 2000 * 1000, /* of longer ones: some hundred wake-ups a second, about 1% of a core */
+	PIECE = 256 * 1024, /* bytes: long messages travel in pieces of this size */
+	/*
+	 * Of a long message a few pieces are under way at a time, and go on only when both sides poll. So waits sleep as shortly as they can for as long as
+	 * it takes at 100 MB/s, which a machine that has its core reaches, and not long after that: the other side may only have come then.
+	 */
+	NS_PER_BYTE = 10
 };
 
 static long long now_ns(void)
@@ -40,6 +46,7 @@ static long long now_ns(void)
 typedef struct {
 	long long began; /* 0: nothing polled yet */
 	int polls;
+	long long bytes; /* of the message */
 } waiter;
 
 static void pause_between_polls(waiter *w)
@@ -71,7 +78,9 @@ static void pause_between_polls(waiter *w)
 	long long sleep = waited / 8;
 	if (sleep < SLEEP_MIN_NS)
 		sleep = SLEEP_MIN_NS;
-	long long most = waited < LONG_WAIT_NS ? SLEEP_SHORT_NS : SLEEP_MAX_NS;
+	long long most = waited < LONG_WAIT_NS || w->bytes > PIECE ? SLEEP_SHORT_NS : SLEEP_MAX_NS;
+	if (waited < w->bytes * NS_PER_BYTE)
+		most = SLEEP_MIN_NS;
 	if (sleep > most)
 		sleep = most;
 	struct timespec t = {0, sleep};
@@ -161,8 +170,10 @@ int sw_start(int *provided, int wait)
 	 * strip of 1000 columns (8 kB) above the default of 4 kB cost a pipeline of two ranks a third of its speed.
 	 */
 	setenv("OMPI_MCA_btl_vader_eager_limit", "32768", 0);
-	/* Long messages travel in pieces of this size, 32 KiB by default; fewer, longer ones halved the time of a shift. */
-	setenv("OMPI_MCA_btl_vader_max_send_size", "262144", 0);
+	/* The size of pieces is 32 KiB by default; fewer, longer ones halved the time of a shift. */
+	char piece[16];
+	snprintf(piece, sizeof piece, "%d", PIECE);
+	setenv("OMPI_MCA_btl_vader_max_send_size", piece, 0);
 	/*
 	 * With mpi_yield_when_idle, which mpirun also sets by itself when there are more ranks than cores, each
 	 * poll that finds nothing calls sched_yield, and on Linux that gives the rest of the slice, some
@@ -251,9 +262,9 @@ int sw_test(MPI_Request *req, int *done, sw_status *st)
 	return code;
 }
 
-int sw_wait_any(int n, MPI_Request *reqs, int *index, sw_status *st)
+int sw_wait_any(int n, MPI_Request *reqs, long long bytes, int *index, sw_status *st)
 {
-	waiter w = {0, 0};
+	waiter w = {0, 0, bytes};
 	if (how == SW_BLOCK) {
 		MPI_Status s;
 		int code = OUR_TEST(MPI_Waitany(n, reqs, index, &s));
@@ -285,7 +296,7 @@ int sw_send(const void *buf, int len, int to, int tag)
 	int code = sw_isend(buf, len, to, tag, &req, &done);
 	if (code != MPI_SUCCESS || done)
 		return code;
-	return sw_wait_any(1, &req, &index, &st);
+	return sw_wait_any(1, &req, len, &index, &st);
 }
 
 int sw_recv(void *buf, int len, int from, int tag, sw_status *st)
@@ -302,12 +313,12 @@ int sw_recv(void *buf, int len, int from, int tag, sw_status *st)
 	int code = sw_irecv(buf, len, from, tag, &req);
 	if (code != MPI_SUCCESS)
 		return code;
-	return sw_wait_any(1, &req, &index, st);
+	return sw_wait_any(1, &req, len, &index, st);
 }
 
 int sw_probe(int from, int tag, int wait, int *found, sw_status *st)
 {
-	waiter w = {0, 0};
+	waiter w = {0, 0, 0};
 	if (wait && how == SW_BLOCK) {
 		MPI_Status s;
 		int code = MPI_Probe(from, tag, comm, &s);

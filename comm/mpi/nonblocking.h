@@ -20,7 +20,8 @@ int sw_recv(void *buf, int len, int from, int tag, sw_status *st);
 int sw_isend(const void *buf, int len, int to, int tag, MPI_Request *req, int *done);
 int sw_irecv(void *buf, int len, int from, int tag, MPI_Request *req);
 int sw_test(MPI_Request *req, int *done, sw_status *st);
-int sw_wait_any(int n, MPI_Request *reqs, int *index, sw_status *st);
+/* bytes is the size of the longest of the messages, or of the room for it. */
+int sw_wait_any(int n, MPI_Request *reqs, long long bytes, int *index, sw_status *st);
 int sw_probe(int from, int tag, int wait, int *found, sw_status *st);
 int sw_any_source(void);
 int sw_is_truncation(int code);

@@ -20,10 +20,17 @@ const DefaultQuantum = 0.004
 
 // Quantum is this process's scheduling quantum in seconds: the period of a CPU quota where there is one, the longest time
 // that the process was kept off its core in a short spin, DefaultQuantum: whichever is longest. The first call
-// takes 15 ms.
+// takes 15 ms, or 30: a gap above the others counts only as far as there is another one, since other programs start at the same time.
 var Quantum = sync.OnceValue(func() float64 {
-	return max(DefaultQuantum, QuotaPeriod(), longestGap(15*time.Millisecond).Seconds())
+	least := max(DefaultQuantum, QuotaPeriod())
+	gap := longestGap(spin).Seconds()
+	if gap > least {
+		gap = min(gap, longestGap(spin).Seconds())
+	}
+	return max(least, gap)
 })
+
+const spin = 15 * time.Millisecond
 
 // QuotaPeriod is the period of this process's CPU quota in seconds, 0 without a quota.
 func QuotaPeriod() float64 { return ownQuota().period }
