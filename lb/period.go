@@ -128,8 +128,13 @@ func (p *period) hooks(target float64) int {
 	return int(min(max(1, math.Round(target/p.phase)), math.MaxInt32))
 }
 
-// wellMeasured is the part of (15) that the first samples of a loop must cover.
-const wellMeasured = 0.5
+const (
+	// measuredShare is the part of (15) that the first samples of a loop must cover, computedShare that of it that each rank must have
+	// computed, but not if that takes patience times as long.
+	measuredShare = 0.5
+	computedShare = 0.4
+	patience      = 4
+)
 
 // sample returns for how long, in s, a loop must have been measured before the work and the computing time of a rank make a first rate: in
 // less than some quanta chance decides whether it was on its core (15). Who sets the period has chosen what to believe.
@@ -137,5 +142,5 @@ func (p *period) sample() float64 {
 	if p.fixed > 0 {
 		return 0
 	}
-	return wellMeasured * p.quantum
+	return measuredShare * p.quantum
 }

@@ -25,7 +25,7 @@ type rank struct {
 // rates takes the samples out of the statuses, and what the ranks own where only they know, and returns whether the rate of any rank has changed by more than its noise.
 func (b *Balancer) rates(statuses []Status) (changed bool) {
 	b.suspects = b.suspects[:0]
-	begun := b.loop.Free || b.now == 0 || b.measured >= b.period.sample()
+	begun := b.loop.Free || b.now == 0 || b.wellMeasured(statuses)
 	sumFiltered, sumLevel, heard := 0.0, 0.0, 0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		k := &b.ranks[r]
@@ -88,6 +88,21 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 		}
 	}
 	return changed
+}
+
+// wellMeasured reports whether the loop has been measured for so long that these statuses can make first rates: some quanta, in which
+// also ranks that wait most of the time have computed for one or two, or, where they do not, several times as long.
+func (b *Balancer) wellMeasured(statuses []Status) bool {
+	least := b.period.sample()
+	if b.measured < least || b.measured >= patience*least {
+		return b.measured >= least
+	}
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		if k, c := &b.ranks[r], statuses[r].Compute; !k.heard && (!isAmount(c) || k.compute+c < computedShare*least) {
+			return false
+		}
+	}
+	return true
 }
 
 // sample returns the raw rate that status s gives, in units/s of computing time, and whether it gives one. filtered is
