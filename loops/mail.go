@@ -12,6 +12,7 @@ type mail struct {
 	arrays []Array
 	sent   []letter // in the order in which they were sent
 	spare  [][]byte // buffers of letters that have left
+	pieces []piece  // that letters are made of
 	inbox  []byte
 }
 
@@ -27,8 +28,35 @@ type piece struct {
 	part Range
 }
 
-// longestLetter is how many bytes pieces are put together to: MPI delivers short messages while their receiver or their sender computes.
+// longestLetter is how many bytes pieces are put together and cut to: MPI delivers short messages while their receiver or their sender computes.
 const longestLetter = 16 << 10
+
+// cut cuts pieces that are longer than a letter into as many as it takes.
+func (m *mail) cut(pieces []piece) []piece {
+	m.pieces = m.pieces[:0]
+	for _, p := range pieces {
+		letters := (m.bytes(p) + longestLetter - 1) / longestLetter
+		for rest := p.part; letters > 1 && rest.Len() > 1; letters-- {
+			p.part = Span(rest.Lo, rest.Lo+(rest.Len()+letters-1)/letters)
+			m.pieces = append(m.pieces, p)
+			rest.Lo = p.part.Hi
+			p.part = rest
+		}
+		m.pieces = append(m.pieces, p)
+	}
+	return m.pieces
+}
+
+// bytes is how many a piece has.
+func (m *mail) bytes(p piece) (n int) {
+	if p.part.Empty() {
+		return 0
+	}
+	for _, a := range m.arrays {
+		n += len(a.Part(p.row, p.part))
+	}
+	return n
+}
 
 // send starts to send the pieces; nothing if they are empty or there is no neighbour.
 func (m *mail) send(to, tag int, pieces []piece) error {
@@ -38,7 +66,7 @@ func (m *mail) send(to, tag int, pieces []piece) error {
 	if err := m.reap(); err != nil {
 		return err
 	}
-	for len(pieces) > 0 {
+	for pieces = m.cut(pieces); len(pieces) > 0; {
 		n, bytes := m.letter(pieces)
 		if bytes > 0 {
 			var b []byte
@@ -62,7 +90,7 @@ func (m *mail) receive(from, tag int, pieces []piece) error {
 	if from < 0 {
 		return nil
 	}
-	for len(pieces) > 0 {
+	for pieces = m.cut(pieces); len(pieces) > 0; {
 		n, bytes := m.letter(pieces)
 		if bytes > 0 {
 			m.inbox = slices.Grow(m.inbox[:0], bytes)[:bytes]
@@ -80,8 +108,7 @@ func (m *mail) receive(from, tag int, pieces []piece) error {
 // letter is how many of the pieces go into one message, and its length.
 func (m *mail) letter(pieces []piece) (n, bytes int) {
 	for ; n < len(pieces); n++ {
-		more := 0
-		m.each(pieces[n:n+1], func(part []byte) { more += len(part) })
+		more := m.bytes(pieces[n])
 		if n > 0 && bytes+more > longestLetter {
 			break
 		}

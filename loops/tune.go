@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"shiftwork/comm"
+	"shiftwork/internal/machine"
 	"shiftwork/pipeline"
 )
 
@@ -51,9 +52,11 @@ const (
 	worthwhile = 0.02
 	// slower is how many times the predicted time a sweep may take until waiting is held to be dear.
 	slower = 1.1
-	// batchStrips is how many strips there are at least where blocks lean, fewestStrips where ranks share processors besides, or where a
-	// strip's messages take more than dearMessages of the time of its batch.
-	batchStrips, fewestStrips, dearMessages = 6, 3, 0.01
+	// Where blocks lean there are fewestStrips at least, quotaStrips where a rank may be off its processor for a part of each quota period,
+	// and up to mostStrips where they are cheap.
+	fewestStrips, quotaStrips, mostStrips = 3, 6, 64
+	// bodysShare is how much of what a strip takes in the body each sweep of a batch pays: cold caches are paid for once.
+	bodysShare = 0.5
 	// mostTunings are kept for the report.
 	mostTunings = 100
 )
@@ -319,12 +322,12 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	loop.Fixed += record.Waiting
 	fewest := 0
 	if x.leanMost > 0 { // README.md, "Several sweeps in a batch"; for another bound see "What a receiver must buffer"
-		fewest = batchStrips
-		for fewest > fewestStrips && record.Fixed > dearMessages*longestBatch*slices.Max(record.Iteration)*float64(loop.Iterations)/float64(fewest) {
-			fewest--
-		}
-		if comm.IsCrowded(x.c) { // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
-			fewest, loop.Sync = fewestStrips, pipeline.Ahead
+		fewest = x.stripsToLean((slices.Max(record.Iteration)+record.Incr+record.DelayIncr)*float64(loop.Iterations), record.Fixed+longestBatch*bodysShare*record.PerStrip)
+		switch {
+		case comm.IsCrowded(x.c): // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
+			fewest, loop.Sync = max(fewestStrips, fewest/2), pipeline.Ahead
+		case machine.QuotaPeriod() > 0:
+			fewest = max(fewest, quotaStrips)
 		}
 		loop.Longest = (loop.Iterations + fewest - 1) / fewest
 	}
@@ -346,6 +349,23 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	cost := float64(2*(x.c.Size()-1))*t.messages.fixed + (x.c.Now() - began).Seconds()
 	sweep = loop.Predict(record.Block) / float64(left)
 	return record.Block, x.rep.Steps + sweepsBetween(cost, sweep), sweep
+}
+
+// stripsToLean is how many strips there should be at least where blocks lean, if the columns of a sweep take sweep s, on the way included, and
+// one more strip of a batch takes strip s. Once a lean, when blocks turn back, a rank waits for one of its right neighbour's: the fewer there
+// are, the longer. The sum of the two, with L sweeps a lean and n strips, is least for
+//
+//	n strip L/longestBatch = longestBatch sweep/n
+func (x *across) stripsToLean(sweep, strip float64) int {
+	lean := max(x.lean.most, x.wider)
+	if lean == 0 {
+		lean = x.leanMost
+	}
+	if !(strip > 0) {
+		return mostStrips
+	}
+	best := longestBatch * math.Sqrt(sweep/(strip*float64(2*lean+1)))
+	return int(math.Round(min(max(best, fewestStrips), mostStrips)))
 }
 
 // waiting is what a strip costs in s because ranks must be woken for its messages. On a processor of its own a rank that waits
