@@ -94,8 +94,11 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 // also ranks that wait most of the time have computed for one or two, or, where they do not, several times as long.
 func (b *Balancer) wellMeasured(statuses []Status) bool {
 	least := b.period.sample()
-	if b.measured < least || b.measured >= patience*least {
-		return b.measured >= least
+	switch {
+	case b.measured < least:
+		return false
+	case b.measured >= patience*least:
+		return true
 	}
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		if k, c := &b.ranks[r], statuses[r].Compute; !k.heard && (!isAmount(c) || k.compute+c < computedShare*least) {
