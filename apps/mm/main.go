@@ -93,19 +93,20 @@ func run(c comm.Comm, f *flags) error {
 	if err != nil {
 		return err
 	}
-	multiply := loops.DOALL{
-		Name: "mm", Repeat: f.Repeat, Rows: rows, Arrays: []loops.Array{a, out}, Record: recorder,
-		Body: func(_ int, rows loops.Range) {
-			kernel.Multiply(rows.Len(), inner, m, a.Rows(rows), b, out.Rows(rows))
-		},
-	}
+	var checkpoint loops.Checkpoint
 	if f.Checkpoint != "" || f.Restart != "" || f.TimeLimit > 0 {
 		var sums []uint64
 		for i := range inner {
 			sums = append(sums, checksum.Row(b[i*m:(i+1)*m]))
 		}
-		program := fmt.Sprintf("%d x %d x %d, B %v", n, inner, m, checksum.Of(sums))
-		multiply.Checkpoint = frame.Checkpoint("mm", &f.Shared, program)
+		checkpoint = frame.Checkpoint("mm", &f.Shared, fmt.Sprintf("%d x %d x %d, B %v", n, inner, m, checksum.Of(sums)))
+	}
+	right := kernel.Pack(inner, m, b)
+	multiply := loops.DOALL{
+		Name: "mm", Repeat: f.Repeat, Rows: rows, Arrays: []loops.Array{a, out}, Record: recorder, Checkpoint: checkpoint,
+		Body: func(_ int, rows loops.Range) {
+			kernel.Multiply(rows.Len(), a.Rows(rows), right, out.Rows(rows))
+		},
 	}
 	if kernel.Slow != "" && c.Rank() == 0 {
 		fmt.Fprintln(os.Stderr, "mm:", kernel.Slow)
@@ -136,11 +137,11 @@ func run(c comm.Comm, f *flags) error {
 	}
 	if f.Verify {
 		same, err := frame.VerifyRows(c, own, func() (func(int, []float64) bool, error) {
-			all := make([]float64, n*inner)
-			if err := in.readA(rows, all); err != nil {
+			a, b := make([]float64, n*inner), make([]float64, inner*m) // whole, and b as it was
+			if err := errors.Join(in.readA(rows, a), in.readB(b)); err != nil {
 				return nil, err
 			}
-			right, bound := kernel.Check(n, inner, m, all, b)
+			right, bound := kernel.Check(n, inner, m, a, b)
 			line.Bound = bound
 			return right, nil
 		})

@@ -18,22 +18,44 @@ const (
 	panelInner = 32
 )
 
-// Multiply sets c = a b. Rows follow one another in each of them: a holds rows x inner values, b inner x cols, c rows x
-// cols. It runs on the calling goroutine alone. In programs that are built with the tag openblas it is OpenBLAS's dgemm, else
-// the bits are those of Reference.
-func Multiply(rows, inner, cols int, a, b, c []float64) {
-	checkProduct(rows, inner, cols, a, b, c)
-	if inner == 0 || rows == 0 || cols == 0 {
-		clear(c[:rows*cols])
-		return
-	}
-	multiply(rows, inner, cols, a, b, c)
+// Right is B, the right factor of many products, laid out in the order in which Multiply reads it.
+type Right struct {
+	inner, cols int
+	packed      []float64
 }
 
-// Reference is Multiply with the BLAS that blas64 has registered: with gonum's own one the bits of a row of c do not depend on
-// which other rows are computed with it.
+// Pack makes b, inner x cols values, row by row, a right factor. It is laid out anew in place: what b held is there no more, and b
+// must be left alone from then on.
+func Pack(inner, cols int, b []float64) Right {
+	if inner < 0 || cols < 0 || len(b) < inner*cols {
+		panic(fmt.Sprintf("kernel: %d x %d needs more than the %d values of b", inner, cols, len(b)))
+	}
+	r := Right{inner, cols, b[:inner*cols]}
+	pack(inner, cols, r.packed)
+	return r
+}
+
+// Multiply sets c = a b. Rows follow one another: a holds rows x inner values, c rows x cols. It runs on the calling
+// goroutine alone. In programs that are built with the tag openblas it is OpenBLAS's dgemm, else the bits are those of Reference.
+func Multiply(rows int, a []float64, b Right, c []float64) {
+	if rows < 0 || len(a) < rows*b.inner || len(c) < rows*b.cols {
+		panic(fmt.Sprintf("kernel: (%d x %d) (%d x %d) needs more than the %d and %d values of a and c",
+			rows, b.inner, b.inner, b.cols, len(a), len(c)))
+	}
+	if len(b.packed) == 0 || rows == 0 {
+		clear(c[:rows*b.cols])
+		return
+	}
+	multiply(rows, b.inner, b.cols, a, b.packed, c)
+}
+
+// Reference sets c = a b, where b holds inner x cols values, row by row, with the BLAS that blas64 has registered: with gonum's own
+// one the bits of a row of c do not depend on which other rows are computed with it.
 func Reference(rows, inner, cols int, a, b, c []float64) {
-	checkProduct(rows, inner, cols, a, b, c)
+	if rows < 0 || inner < 0 || cols < 0 || len(a) < rows*inner || len(b) < inner*cols || len(c) < rows*cols {
+		panic(fmt.Sprintf("kernel: (%d x %d) (%d x %d) needs more than the %d, %d and %d values of a, b and c",
+			rows, inner, inner, cols, len(a), len(b), len(c)))
+	}
 	if inner == 0 {
 		clear(c[:rows*cols])
 		return
@@ -54,13 +76,6 @@ func Reference(rows, inner, cols int, a, b, c []float64) {
 					beta, blas64.General{Rows: height, Cols: width, Stride: cols, Data: c[i*cols+j:]})
 			}
 		}
-	}
-}
-
-func checkProduct(rows, inner, cols int, a, b, c []float64) {
-	if rows < 0 || inner < 0 || cols < 0 || len(a) < rows*inner || len(b) < inner*cols || len(c) < rows*cols {
-		panic(fmt.Sprintf("kernel: (%d x %d) (%d x %d) needs more than the %d, %d and %d values of a, b and c",
-			rows, inner, inner, cols, len(a), len(b), len(c)))
 	}
 }
 

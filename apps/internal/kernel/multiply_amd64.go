@@ -11,23 +11,42 @@ const (
 	tileRows  = 8
 	tileCols  = 24
 	tileDepth = 128 // so many rows of B, tileCols wide, are half of a first-level cache
-	tileAhead = 8   // rows of B from being asked for to being needed
-	groupRows = 256 // so many rows of A, tileDepth wide, are a quarter of a second-level cache, and B is read once for them
+	groupRows = 128 // so many rows of A, tileDepth wide, are an eighth of a second-level cache, and B is read once for them
+	groupCols = 480 // groupRows x groupCols elements of C are a quarter to a half of it
 )
 
 // tile adds the product of rows x depth elements of A and depth x cols of B to rows x cols of C, in registers; rows are 1 to
 // tileRows, cols 1 to tileCols, depth is at least 1. It sets C if begin, whatever C had. If skip it leaves products with a 0 of A
-// out, which are not 0 if B has an infinity or NaN there; gonum does so. It leaves the rows of B, tileCols values each, in packed,
-// which may be B itself, and asks for depth rows of tileCols values from ahead on to come into the cache.
+// out, which are not 0 if B has an infinity or NaN there; gonum does so. It asks for depth times tileCols values, each
+// aheadBytes behind the one before, from ahead on to come into the cache.
 //
 //go:noescape
 func tile(a *float64, aStride int, b *float64, bStride int, c *float64, cStride, rows, depth, cols int,
-	packed, ahead *float64, aheadStride int, begin, skip bool)
+	ahead *float64, aheadBytes int, begin, skip bool)
 
 // anyZero says whether one of n values is 0; n is at least 1.
 //
 //go:noescape
 func anyZero(x *float64, n int) bool
+
+// pack puts tileDepth rows of B after the other, tileCols columns of them after the other: the order in which multiply reads them.
+func pack(inner, cols int, b []float64) {
+	if !hasTiles {
+		return
+	}
+	plain := make([]float64, min(tileDepth, inner)*cols)
+	for k := 0; k < inner; k += tileDepth {
+		depth := min(tileDepth, inner-k)
+		to := b[k*cols : (k+depth)*cols]
+		copy(plain, to)
+		for j := 0; j < cols; j += tileCols {
+			width := min(tileCols, cols-j)
+			for i := range depth {
+				to = to[copy(to, plain[i*cols+j:i*cols+j+width]):]
+			}
+		}
+	}
+}
 
 // multiply does what Reference does, bit for bit: each element of C is the sum of the same products in the same order.
 func multiply(rows, inner, cols int, a, b, c []float64) {
@@ -40,25 +59,21 @@ func multiply(rows, inner, cols int, a, b, c []float64) {
 	}
 }
 
-// multiplyGroup lets all rows pass over a few columns of B, packed in the first-level cache, before the next ones are read; while
-// the second eight rows pass, these come from memory.
+// multiplyGroup lets all rows pass over a panel of B, which stays in the first-level cache. The next panel comes meanwhile, a part
+// in each pass.
 func multiplyGroup(rows, inner, cols int, a, b, c []float64) {
-	var packed [tileDepth * tileCols]float64
 	skip := anyZero(&a[0], rows*inner)
-	for k := 0; k < inner; k += tileDepth {
-		depth := min(tileDepth, inner-k)
-		for j := 0; j < cols; j += tileCols {
-			width := min(tileCols, cols-j)
-			from, stride := &b[k*cols+j], cols
-			ahead, aheadStride := &b[min(k+tileAhead, inner-1)*cols+j], cols // the rows to come
-			for i := 0; i < rows; i += tileRows {
-				tile(&a[i*inner+k], inner, from, stride, &c[i*cols+j], cols, min(tileRows, rows-i), depth, width,
-					&packed[0], ahead, aheadStride, k == 0, skip)
-				from, stride = &packed[0], tileCols
-				if i == 0 {
-					ahead = &b[k*cols+min(j+tileCols, cols-1)] // the columns to come, while there is something to compute
-				} else {
-					ahead, aheadStride = from, stride
+	passes, last := (rows+tileRows-1)/tileRows, len(b)-1
+	for right := 0; right < cols; right += groupCols {
+		for k := 0; k < inner; k += tileDepth {
+			depth := min(tileDepth, inner-k)
+			for j := right; j < min(right+groupCols, cols); j += tileCols {
+				width := min(tileCols, cols-j)
+				panel := k*cols + depth*j
+				for i := 0; i < rows; i += tileRows {
+					ahead := min(panel+depth*(width+tileCols*(i/tileRows)/passes), last)
+					tile(&a[i*inner+k], inner, &b[panel], width, &c[i*cols+j], cols, min(tileRows, rows-i), depth, width,
+						&b[ahead], 8*tileCols/passes, k == 0, skip)
 				}
 			}
 		}

@@ -10,8 +10,8 @@
 //
 //	SI DI R8-R13   ends of the eight rows of A, or of C; a row that the tile does not have is its last one
 //	CX             elements left in them, negative; rows before the loops and behind them
-//	BX R15         row of B, and bytes to the next    DX  where to put it
-//	R14 AX         row to come, and bytes to the next; AX temporary before the loops and behind them
+//	BX R15         row of B, and bytes to the next
+//	R14 AX         what to ask for next, and bytes to the following; AX temporary before the loops and behind them
 
 // NEXT sets to to the row after from, which is row number - 1, if there is one, else to from. AX: bytes from row to row.
 #define NEXT(number, from, to) \
@@ -47,7 +47,7 @@
 	VPXORQ c1, c1, c1 \
 	VPXORQ c2, c2, c2
 
-// B reads a row of B, asks for one to come and puts this one where the rows of A to come find it in one piece.
+// B reads a row of B and asks for some of what comes later.
 #define B \
 	VMOVUPD.Z (BX), K1, Z24    \
 	VMOVUPD.Z 64(BX), K2, Z25  \
@@ -55,12 +55,8 @@
 	PREFETCHT0 (R14)           \
 	PREFETCHT0 64(R14)         \
 	PREFETCHT0 128(R14)        \
-	VMOVUPD Z24, (DX)          \
-	VMOVUPD Z25, 64(DX)        \
-	VMOVUPD Z26, 128(DX)       \
 	ADDQ R15, BX               \
-	ADDQ AX, R14               \
-	ADDQ $192, DX
+	ADDQ AX, R14
 
 #define PRODUCTS(row) \
 	VBROADCASTSD (row)(CX*8), Z27 \
@@ -112,8 +108,8 @@
 	SHLQ CX, AX \
 	DECQ AX
 
-// func tile(a *float64, aStride int, b *float64, bStride int, c *float64, cStride, rows, depth, cols int, packed, ahead *float64, aheadStride int, begin, skip bool)
-TEXT ·tile(SB), NOSPLIT, $0-98
+// func tile(a *float64, aStride int, b *float64, bStride int, c *float64, cStride, rows, depth, cols int, ahead *float64, aheadBytes int, begin, skip bool)
+TEXT ·tile(SB), NOSPLIT, $0-90
 	MOVQ cols+64(FP), CX
 	MASK
 	KMOVW AX, K1
@@ -122,7 +118,7 @@ TEXT ·tile(SB), NOSPLIT, $0-98
 	SHRQ $8, AX
 	KMOVW AX, K3
 	VPXORQ Z31, Z31, Z31
-	CMPB begin+96(FP), $0
+	CMPB begin+88(FP), $0
 	JNE zero
 	ROWS(c+32(FP), cStride+40(FP))
 	UPPER(GET, SI, DI, R8, R9)
@@ -152,13 +148,11 @@ go:
 	MOVQ b+16(FP), BX
 	MOVQ bStride+24(FP), R15
 	SHLQ $3, R15
-	MOVQ packed+72(FP), DX
-	MOVQ ahead+80(FP), R14
-	MOVQ aheadStride+88(FP), AX
-	SHLQ $3, AX
+	MOVQ ahead+72(FP), R14
+	MOVQ aheadBytes+80(FP), AX
 	CMPQ rows+48(FP), $4
 	JLE few
-	CMPB skip+97(FP), $0
+	CMPB skip+89(FP), $0
 	JNE skip8
 add8:
 	EIGHT(ADD)
@@ -169,7 +163,7 @@ skip8:
 	JNZ skip8
 	JMP end
 few:
-	CMPB skip+97(FP), $0
+	CMPB skip+89(FP), $0
 	JNE skip4
 add4:
 	FOUR(ADD)

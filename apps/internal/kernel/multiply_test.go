@@ -27,13 +27,16 @@ func multiplyByDefinition(rows, inner, cols int, a, b []float64) []float64 {
 	return c
 }
 
-// drawSizes draws sizes that are small or around the borders of the panels, whose sizes are multiples of those of the tiles.
+// packed is a right factor; b stays as it is.
+func packed(inner, cols int, b []float64) Right { return Pack(inner, cols, slices.Clone(b)) }
+
+// drawSizes draws sizes that are small or around the borders of the panels, and of the tiles and groups of them.
 func drawSizes(t *rapid.T) (rows, inner, cols int) {
-	around := func(panel int, name string) int {
-		return rapid.OneOf(rapid.IntRange(1, 8), rapid.IntRange(panel-2, panel+4)).Draw(t, name)
+	around := func(name string, borders ...int) int {
+		border := rapid.SampledFrom(borders).Draw(t, name+" around")
+		return rapid.OneOf(rapid.IntRange(1, 8), rapid.IntRange(border-2, border+10)).Draw(t, name)
 	}
-	rows = rapid.OneOf(rapid.IntRange(1, 8), rapid.IntRange(panelRows-2, panelRows+4), rapid.IntRange(254, 266)).Draw(t, "rows")
-	return rows, around(2*panelInner, "inner"), around(panelCols, "cols")
+	return around("rows", panelRows, 128), around("inner", 2*panelInner, 128), around("cols", panelCols, 480)
 }
 
 func TestMultiplyIsTheProduct(t *testing.T) {
@@ -42,7 +45,7 @@ func TestMultiplyIsTheProduct(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		a, b := roughGrid(rows, inner, seed), roughGrid(inner, cols, seed+1)
 		c := roughGrid(rows, cols, seed+2) // what c held before must not matter
-		Multiply(rows, inner, cols, a, b, c)
+		Multiply(rows, a, packed(inner, cols, b), c)
 		want := multiplyByDefinition(rows, inner, cols, a, b)
 		for i := range want {
 			// |error| <= inner * 2^-53 * sum |a||b|, generously.
@@ -69,7 +72,7 @@ func TestMultiplyHasTheBitsOfReference(t *testing.T) {
 		}
 		want, got := make([]float64, rows*cols), roughGrid(rows, cols, seed+2) // what c held before must not matter
 		Reference(rows, inner, cols, a, b, want)
-		Multiply(rows, inner, cols, a, b, got)
+		Multiply(rows, a, packed(inner, cols, b), got)
 		for i := range want {
 			if !math.IsNaN(want[i]) || !math.IsNaN(got[i]) {
 				require.Equal(t, math.Float64bits(want[i]), math.Float64bits(got[i]), "row %d, column %d", i/cols, i%cols)
@@ -85,15 +88,16 @@ func TestAnySplitOfTheRowsGivesTheSameBits(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		a, b := roughGrid(rows, inner, seed), roughGrid(inner, cols, seed+1)
 		whole := make([]float64, rows*cols)
-		product := Reference
+		product := func(rows int, a, c []float64) { Reference(rows, inner, cols, a, b, c) }
 		if Exact && rapid.Bool().Draw(t, "as the programs do it") {
-			product = Multiply
+			right := packed(inner, cols, b)
+			product = func(rows int, a, c []float64) { Multiply(rows, a, right, c) }
 		}
-		product(rows, inner, cols, a, b, whole)
+		product(rows, a, whole)
 		split := make([]float64, rows*cols)
 		for lo := 0; lo < rows; {
 			hi := min(lo+rapid.IntRange(1, rows).Draw(t, "rows of a block"), rows)
-			product(hi-lo, inner, cols, a[lo*inner:hi*inner], b, split[lo*cols:hi*cols])
+			product(hi-lo, a[lo*inner:hi*inner], split[lo*cols:hi*cols])
 			lo = hi
 		}
 		requireSameBits(t, whole, split, "split")
@@ -104,19 +108,20 @@ func TestAnySplitOfTheRowsGivesTheSameBits(t *testing.T) {
 func TestCheck(t *testing.T) {
 	const rows, inner, cols = 70, 130, 200
 	a, b := roughGrid(rows, inner, 1), roughGrid(inner, cols, 2)
-	right, largest := Check(rows, inner, cols, a, b)
+	isRight, largest := Check(rows, inner, cols, a, b)
 	assert.Equal(t, Exact, largest == 0)
+	right := packed(inner, cols, b)
 	c := make([]float64, rows*cols)
 	for lo := 0; lo < rows; lo += 7 {
-		Multiply(7, inner, cols, a[lo*inner:], b, c[lo*cols:])
+		Multiply(7, a[lo*inner:], right, c[lo*cols:])
 	}
 	for i := range rows {
 		row := c[i*cols : (i+1)*cols]
-		assert.True(t, right(i, row), "row %d", i)
+		assert.True(t, isRight(i, row), "row %d", i)
 		was := row[i]
 		for _, wrong := range []float64{was + 3*largest + math.SmallestNonzeroFloat64 + math.Abs(was)*0x1p-50, math.NaN()} {
 			row[i] = wrong
-			assert.False(t, right(i, row), "row %d", i)
+			assert.False(t, isRight(i, row), "row %d", i)
 		}
 		row[i] = was
 	}
@@ -124,10 +129,12 @@ func TestCheck(t *testing.T) {
 
 func TestEmptyProducts(t *testing.T) {
 	c := []float64{1, 2, 3, 4}
-	Multiply(2, 0, 2, nil, nil, c)
+	Multiply(2, nil, Pack(0, 2, nil), c)
 	assert.Equal(t, []float64{0, 0, 0, 0}, c, "a sum over nothing is 0")
-	Multiply(0, 2, 2, nil, []float64{1, 2, 3, 4}, nil)
-	assert.Panics(t, func() { Multiply(2, 2, 2, make([]float64, 3), make([]float64, 4), c) })
+	Multiply(0, nil, Pack(2, 2, []float64{1, 2, 3, 4}), nil)
+	Multiply(2, c, Pack(2, 0, nil), nil)
+	assert.Panics(t, func() { Multiply(2, make([]float64, 3), Pack(2, 2, make([]float64, 4)), c) })
+	assert.Panics(t, func() { Pack(2, 2, make([]float64, 3)) })
 }
 
 // A rank that went parallel would take its neighbours' cores. Goroutines of a parallel dgemm come and go, but the memory
@@ -138,27 +145,33 @@ func TestProductsStayOnTheirGoroutine(t *testing.T) {
 	const n = 3*panelCols + 5
 	a, b, c := roughGrid(n, 10, 1), roughGrid(10, n, 2), make([]float64, n*n)
 	assert.Zero(t, testing.AllocsPerRun(3, func() { Reference(n, 10, n, a, b, c) }))
-	assert.Zero(t, testing.AllocsPerRun(3, func() { Multiply(n, 10, n, a, b, c) }))
+	right := packed(10, n, b)
+	assert.Zero(t, testing.AllocsPerRun(3, func() { Multiply(n, a, right, c) }))
 }
 
 func TestPanelsDoNotChangeOperands(t *testing.T) {
 	a, b, c := roughGrid(70, 130, 1), roughGrid(130, 200, 2), make([]float64, 70*200)
 	a0, b0 := slices.Clone(a), slices.Clone(b)
-	Multiply(70, 130, 200, a, b, c)
-	requireSameBits(t, a0, a, "a")
+	Reference(70, 130, 200, a, b, c)
 	requireSameBits(t, b0, b, "b")
+	right := packed(130, 200, b)
+	b0 = slices.Clone(right.packed)
+	Multiply(70, a, right, c)
+	requireSameBits(t, a0, a, "a")
+	requireSameBits(t, b0, right.packed, "b, packed")
 }
 
 func BenchmarkMultiply(b *testing.B) {
-	const n = 768
-	x, y := roughGrid(n, n, 1), roughGrid(n, n, 2)
-	for _, rows := range []int{1, 8, 64, 256} {
-		b.Run(fmt.Sprintf("rows=%d", rows), func(b *testing.B) {
-			c := make([]float64, rows*n)
-			for range b.N {
-				Multiply(rows, n, n, x[:rows*n], y, c)
-			}
-			b.ReportMetric(2*float64(rows)*n*n*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gflop/s")
-		})
+	for _, n := range []int{768, 4000} { // B in a second-level cache or the next, and in memory
+		x, c := roughGrid(256, n, 1), make([]float64, 256*n)
+		y := Pack(n, n, roughGrid(n, n, 2))
+		for _, rows := range []int{1, 8, 16, 64, 256} {
+			b.Run(fmt.Sprintf("n=%d/rows=%d", n, rows), func(b *testing.B) {
+				for range b.N {
+					Multiply(rows, x, y, c)
+				}
+				b.ReportMetric(2*float64(rows)*float64(n*n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gflop/s")
+			})
+		}
 	}
 }
