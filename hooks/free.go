@@ -50,6 +50,7 @@ type Free struct {
 	k       int           // interactions so far
 	waiting bool          // the status of interaction k-1 has no answer yet
 	called  int           // the master asked for the status of this interaction; -1: none
+	quantum float64       // s, the scheduling quantum
 	period  time.Duration // until the next status, from the last instruction
 	due     time.Duration // of the next status
 	final   bool
@@ -79,8 +80,8 @@ type Free struct {
 // worthCPUTime is how long a chunk must take for its CPU time, to a microsecond, to say more than the clock.
 const worthCPUTime = 100 * time.Microsecond
 
-// longChunk is how many periods a chunk may take before its length is held to be a mistake on weaker evidence.
-const longChunk = 4
+// longChunk is how many quanta a chunk may take before its length is held to be a mistake on weaker evidence.
+const longChunk = 40
 
 const (
 	// slowestFades is how much faster a chunk may be than the slowest one for each chunk since that.
@@ -147,7 +148,7 @@ func (f *Free) startMaster(first int, start dist.Block) error {
 	if err != nil {
 		return err
 	}
-	f.period = seconds(quantum)
+	f.quantum, f.period = quantum, seconds(quantum)
 	if f.c.Rank() != 0 {
 		return nil
 	}
@@ -257,7 +258,9 @@ func (f *Free) timeChunk() {
 		if cpu := f.cpuTime() - f.startCPU; cpu > 0 && took >= worthCPUTime {
 			alone = units / cpu.Seconds()
 		}
-		f.grain.learn(f.chunk.Len(), alone, took > longChunk*f.period)
+		if f.active {
+			f.grain.learn(f.chunk.Len(), alone, took.Seconds()/f.quantum)
+		}
 		if trying && f.grain.settled {
 			f.closeBooks(f.c.Now()) // the rate with short chunks says nothing about the rate from here on
 		}
@@ -482,7 +485,10 @@ func (f *Free) obey(in *instruction) error {
 	f.obeyed = in.interaction
 	f.clock.learn(seconds(in.sent), f.c.Now())
 	f.period = seconds(in.period)
-	f.due = f.c.Now() + f.period
+	f.due = f.since + f.period // of statuses that are so far apart, however long the answer took
+	if f.cfg.Interaction == lb.Synchronous {
+		f.due = f.c.Now() + f.period // nothing was done meanwhile
+	}
 	f.final = in.final
 	before, gives := f.moved.units, false
 	for _, t := range in.transfers {

@@ -1,28 +1,37 @@
 package hooks
 
+import "math"
+
 // grain finds out how many iterations the body wants at once. Some bodies do not care; a matrix product reads all of B for
 // each call, so a call for one row takes as long as one for many. The first chunk has 1, 4, 16 ... iterations, about a 256th of
-// the rank's: so little that fewer need not be tried if more turn out to be cheaper. Then four times more are tried as long as
-// that makes an iteration at least grainGain cheaper, or, where it does not, four times fewer as long as that does not make it
-// dearer. Each length is tried twice and the faster one counts, by CPU time where that can be had, so that being descheduled is
-// not taken for a property of the body; once will do where much is gained.
+// the rank's: so little that fewer need not be tried if more turn out to be cheaper. Then four times more are tried, or two where that
+// takes a balancing period, as long as that makes an iteration at least grainGain cheaper, or, where it does not, four times fewer as
+// long as that does not make it dearer. Each length is tried twice and the faster one counts, by CPU time where that can be had, so
+// that being descheduled is not taken for a property of the body; once will do where much is gained.
 type grain struct {
-	size     int     // iterations of the next chunk, or, once settled, of the shortest chunk that is as fast as any
-	earlier  float64 // work units/s at a sixteenth of size; 0 none
-	previous float64 // at a quarter of size
-	best     float64 // at size
-	samples  int
-	down     bool // shorter lengths are tried; previous is the rate at four times size
-	settled  bool
+	size              int     // iterations of the next chunk, or, once settled, of the shortest chunk that is as fast as any
+	earlier, previous trial   // what was tried last, in the order in which it was
+	best              float64 // work units/s at size
+	samples           int
+	down              bool // shorter lengths are tried
+	settled           bool
 
 	first, firstRate float64 // length of the first trial, and its rate
 	call             float64 // iterations that take as long as a call for none, by the trials
+	quanta           float64 // scheduling quanta that an iteration takes, in the latest chunk
 
 	binding       bool    // the next chunk would be shorter but for size
 	doubt         doubt   // where in a comparison with a shorter chunk
 	before, short float64 // work units/s: of the chunk before the shorter one, and of that one
+	halving       bool    // the shorter chunk is half of the chosen length, not a quarter
 	agreed        int     // comparisons in a row that found the shorter chunk as fast
 	rest, resting int     // chunks between comparisons, and those left before the next
+}
+
+// trial is a length in iterations and its rate in work units/s; 0, 0: none.
+type trial struct {
+	length int
+	rate   float64
 }
 
 // doubt says which chunk of a comparison comes next.
@@ -30,17 +39,20 @@ type doubt int
 
 const (
 	doubtNone  doubt = iota
-	doubtShort       // a quarter of the chosen length
+	doubtShort       // half of the chosen length, or a quarter
 	doubtAfter       // the chosen length, to be compared with that and the one before
 )
 
 const (
-	grainStep = 4
-	grainGain = 1.05
+	grainStep, grainHalfStep = 4, 2
+	grainGain, grainHalfGain = 1.05, 1.025
+	// grainPeriod is the usual balancing period in quanta, (15).
+	grainPeriod = 10
 	// grainClear is a gain that one trial proves.
 	grainClear = 1.5
-	// grainEnough is what chunks may cost where their length is chosen without a trial.
-	grainEnough  = 1.02
+	// grainDelay is the part of the time that balancing loses for each quantum that a chunk takes: news of a load, and work that is to
+	// move, wait until it is done.
+	grainDelay   = 0.002
 	grainSamples = 2
 	// grainFirst is the part of a rank's iterations that the first trial takes, or down to a quarter of that.
 	grainFirst = 1.0 / 256
@@ -56,8 +68,10 @@ const (
 	grainRest = 64
 )
 
-// learn takes in the rate of a chunk of n iterations, and whether it took so long that it must not be so without need.
-func (g *grain) learn(n int, rate float64, long bool) {
+// learn takes in the rate of a chunk of n iterations, and how many scheduling quanta it took.
+func (g *grain) learn(n int, rate, quanta float64) {
+	g.quanta = quanta / float64(n)
+	long := quanta > longChunk
 	if g.settled {
 		g.reconsider(n, rate, long)
 		return
@@ -66,30 +80,47 @@ func (g *grain) learn(n int, rate float64, long bool) {
 		return
 	}
 	g.best = max(g.best, rate)
-	first := g.previous == 0 && g.size > 1 // nothing to compare with, and a trial too many costs as much as it is long
+	first := g.previous.length == 0 && g.size > 1 // nothing to compare with, and a trial too many costs as much as it is long
 	g.learnCall(float64(n), rate)
-	clear := first || !g.down && g.previous > 0 && g.best > grainClear*g.previous
+	clear := first || !g.down && g.previous.length > 0 && g.best > grainClear*g.previous.rate
 	if g.samples++; g.samples < grainSamples && !long && !clear {
 		return
 	}
 	switch {
-	case g.down && g.best*grainGain < g.previous:
-		g.size *= grainStep * grainStep
-		g.settle()
+	case g.down && g.best*grainGain < g.previous.rate:
+		g.settle(g.size * grainStep)
 	case g.down:
 		g.shorter()
-	case g.previous > 0 && g.best < grainGain*g.previous:
-		if g.earlier > 0 {
-			g.settle()
+	case g.previous.length > 0 && g.best < g.worth()*g.previous.rate:
+		if g.earlier.length > 0 {
+			g.settle(g.previous.length)
 			return
 		}
-		g.size /= grainStep
-		g.best, g.down = g.previous, true // longer ones are no better, from the first length on
+		g.size, g.best, g.down = g.previous.length, g.previous.rate, true // longer ones are no better, from the first length on
 		g.shorter()
 	default:
-		g.earlier, g.previous, g.best, g.samples = g.previous, g.best, 0, 0
-		g.size *= grainStep
+		g.earlier, g.previous = g.previous, trial{g.size, g.best}
+		g.best, g.samples = 0, 0
+		g.size *= g.step()
 	}
+}
+
+// step is how many times longer than the last one the next trial is.
+func (g *grain) step() int {
+	if float64(grainStep*g.size)*g.quanta > grainPeriod {
+		return grainHalfStep
+	}
+	return grainStep
+}
+
+// worth is how many times faster than the one before the length under trial must be.
+func (g *grain) worth() float64 {
+	gain := grainGain
+	if g.size < grainStep*g.previous.length {
+		gain = grainHalfGain
+	}
+	later := float64(g.size-g.previous.length) * g.quanta
+	return max(gain, 1+grainDelay*later)
 }
 
 // learnCall makes of two trials what a call costs: a chunk of n iterations takes as long as n + call. Iterations cannot be told
@@ -109,11 +140,11 @@ func (g *grain) learnCall(n, rate float64) {
 // shorter goes on to a quarter of a length that is good enough.
 func (g *grain) shorter() {
 	if g.size == 1 {
-		g.size = grainStep
-		g.settle()
+		g.settle(1)
 		return
 	}
-	g.previous, g.best, g.samples = max(g.previous, g.best), 0, 0
+	g.previous = trial{g.size, max(g.previous.rate, g.best)}
+	g.best, g.samples = 0, 0
 	g.size = max(1, g.size/grainStep)
 }
 
@@ -135,12 +166,13 @@ func (g *grain) reconsider(n int, rate float64, long bool) {
 		mean := (g.before + rate) / 2
 		g.before, g.doubt = rate, doubtShort
 		if g.short*grainGain < mean {
-			g.agreed, g.doubt = 0, doubtNone
+			g.agreed, g.doubt, g.halving = 0, doubtNone, !g.halving
 			g.rest = min(max(2*max(1, g.rest), g.restByCost()), grainRest)
 			g.resting = g.rest
 		} else if g.agreed++; g.agreed == grainSamples || long {
-			g.size /= grainStep
-			g.agreed, g.doubt, g.rest = 0, doubtNone, g.restByCost()
+			g.size = g.shortened()
+			g.agreed, g.doubt, g.halving = 0, doubtNone, false
+			g.rest = g.restByCost()
 			g.resting = g.rest
 		}
 	}
@@ -149,15 +181,24 @@ func (g *grain) reconsider(n int, rate float64, long bool) {
 // length is that of the next chunk, where the choice and not the period sets it.
 func (g *grain) length() int {
 	if g.doubt == doubtShort {
-		return max(1, g.size/grainStep)
+		return g.shortened()
 	}
 	return g.size
 }
 
-// settle stops trying: the length before the one that is being tried was good enough.
-func (g *grain) settle() {
-	g.settled = true
-	g.size = max(1, g.size/grainStep)
+// shortened is the length that is compared with the chosen one. The trials have missed by half of their step at most; once that has turned
+// out to be as good, there is more wrong.
+func (g *grain) shortened() int {
+	if g.halving {
+		return max(1, g.size/2)
+	}
+	return max(1, g.size/grainStep)
+}
+
+// settle stops trying.
+func (g *grain) settle(size int) {
+	g.settled, g.halving = true, true
+	g.size = max(1, size)
 	g.rest = max(grainWait, g.restByCost())
 	g.resting = g.rest
 }
@@ -168,20 +209,21 @@ func (g *grain) restByCost() int {
 }
 
 // extrapolate settles where a longer trial would take too much of the work. An iteration takes a + b/length by the last two
-// trials: the length at which b adds 2 % is taken unheard, up to that of the next trial and to most.
+// trials. Taken is the length n at which that and what its delay costs are least, b/(a n) + grainDelay quanta n, unheard: from that of
+// the last trial but one up to that of the next one and to most.
 func (g *grain) extrapolate(most int) {
-	tried, size := float64(max(1, g.size/grainStep)), min(g.size, most)
-	earlier, previous := g.earlier, g.previous
-	g.settle()
-	if !(earlier > 0 && previous > earlier) {
+	longest := min(g.size, most)
+	last, before := g.previous, g.earlier
+	g.settle(max(last.length, g.size/grainStep))
+	if !(before.rate > 0 && last.rate > before.rate) {
 		return
 	}
-	b := (1/earlier - 1/previous) / (grainStep/tried - 1/tried)
-	a := 1/previous - b/tried
-	if enough := b / (a * (grainEnough - 1)); a > 0 && enough < float64(size) {
-		size = int(enough)
+	b := (1/before.rate - 1/last.rate) / (1/float64(before.length) - 1/float64(last.length))
+	a := 1/last.rate - b/float64(last.length)
+	g.size = max(g.size, longest)
+	if n := math.Sqrt(b / (a * grainDelay * g.quanta)); a > 0 && n < float64(g.size) {
+		g.size = max(int(n), before.length)
 	}
-	g.size = max(g.size, size)
 	g.rest, g.resting = grainWait, grainWait // a length that nobody has tried
 }
 

@@ -12,7 +12,7 @@ func try(t *testing.T, left int, rate func(n int) float64) int {
 	var g grain
 	for range 100 {
 		n := g.next(1, left, left)
-		g.learn(n, rate(n), false)
+		g.learn(n, rate(n), 0)
 		if left -= n; g.settled {
 			return g.next(1, left, left)
 		}
@@ -66,12 +66,12 @@ func TestWhatACallCostsIsLearned(t *testing.T) {
 	g := grain{}
 	for left := 10000; !g.settled; {
 		n := g.next(1, left, left)
-		g.learn(n, float64(n)/(float64(n)+20), false)
+		g.learn(n, float64(n)/(float64(n)+20), 0)
 		left -= n
 	}
 	assert.InDelta(t, 20, g.call, 3)
 	short := 0
-	for _, n := range rounds(&g, 1000, true, func(n, _ int) float64 { return float64(n) / (float64(n) + 20) }) {
+	for _, n := range rounds(&g, 1000, 2*longChunk, func(n, _ int) float64 { return float64(n) / (float64(n) + 20) }) {
 		if n < g.size {
 			short++
 		}
@@ -84,13 +84,13 @@ func TestWhatACallCostsIsLearned(t *testing.T) {
 func settledAt(size int) grain { return grain{size: size, settled: true} }
 
 // rounds lets a grain cut chunks of a body whose rate depends on the length and on how far the loop has come, and returns
-// how long they were.
-func rounds(g *grain, count int, long bool, rate func(n, round int) float64) []int {
+// how long they were. Each takes so many quanta.
+func rounds(g *grain, count int, quanta float64, rate func(n, round int) float64) []int {
 	var lengths []int
 	for round := range count {
 		n := g.next(1, 1e9, 1e9)
 		lengths = append(lengths, n)
-		g.learn(n, rate(n, round), long)
+		g.learn(n, rate(n, round), quanta)
 	}
 	return lengths
 }
@@ -103,17 +103,17 @@ func TestALengthChosenInErrorIsCorrected(t *testing.T) {
 		"heavier":  func(_, round int) float64 { return 500 - 2*float64(round) },
 	} {
 		g := settledAt(64)
-		lengths := rounds(&g, 20, false, rate)
+		lengths := rounds(&g, 20, 0, rate)
 		assert.Equal(t, 1, lengths[len(lengths)-1], "%s: %v", name, lengths)
 		g = settledAt(64)
-		assert.Equal(t, 1, rounds(&g, 11, true, rate)[10], "%s: sooner where chunks take long", name)
+		assert.Equal(t, 1, rounds(&g, 11, 2*longChunk, rate)[10], "%s: sooner where chunks take long", name)
 	}
 }
 
 func TestALengthThatPaysStays(t *testing.T) {
 	g := settledAt(64)
 	short := 0
-	lengths := rounds(&g, 2000, true, func(n, _ int) float64 { return float64(n) / (float64(n) + 20) })
+	lengths := rounds(&g, 2000, 2*longChunk, func(n, _ int) float64 { return float64(n) / (float64(n) + 20) })
 	for _, n := range lengths {
 		if n < 64 {
 			short++
@@ -125,7 +125,7 @@ func TestALengthThatPaysStays(t *testing.T) {
 	g = settledAt(8)
 	for range 100 {
 		assert.Equal(t, 50, g.next(50, 1e9, 1e9))
-		g.learn(50, 1, true)
+		g.learn(50, 1, 2*longChunk)
 	}
 }
 
@@ -135,8 +135,26 @@ func TestTrialsEndAtTheEndOfTheBlock(t *testing.T) {
 	for range 20 {
 		n := g.next(1, 1e9, 40)
 		assert.LessOrEqual(t, n, 40)
-		g.learn(n, float64(n), false)
+		g.learn(n, float64(n), 0)
 	}
 	assert.True(t, g.settled)
 	assert.Equal(t, 40, g.size, "longer is better by all trials, but there are 40")
+}
+
+// Of a body that reads a matrix for each call, longer chunks are a little faster still where they take many periods: that is not worth
+// the wait for them.
+func TestLongChunksMustBeWorthTheirDelay(t *testing.T) {
+	length := func(quanta float64) int {
+		var g grain
+		for left := 1300; !g.settled; {
+			n := g.next(1, left, left)
+			g.learn(n, float64(n)/(float64(n)+2), quanta*(float64(n)+2))
+			left -= n
+		}
+		return g.size
+	}
+	assert.Greater(t, length(0.01), 60)
+	// b/(a n) + grainDelay quanta n is least at sqrt(2 / (0.002 x 0.5)) = 45.
+	assert.InDelta(t, 45, length(0.5), 15)
+	assert.Less(t, length(5), 20)
 }

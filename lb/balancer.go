@@ -181,6 +181,7 @@ type survey struct {
 	phase      float64 // s, mean time between two hook executions; 0 unknown
 	phases     float64 // hook executions since the statuses before, mean over the workers that tell
 	units      float64 // work done, sum
+	owned      float64 // units, sum; in a Free loop what is left
 	compute    float64 // s, computing time, sum
 	interact   float64 // s, the least that a rank has lost to the interaction before, the others wait for each other; 0 unknown
 	phasesLeft int     // hook executions until the loop ends, -1 if unknown
@@ -206,6 +207,9 @@ func (b *Balancer) look(statuses []Status) survey {
 			if isAmount(s.Compute) {
 				v.compute += s.Compute
 			}
+		}
+		if isAmount(s.Owned) {
+			v.owned += s.Owned
 		}
 		if isAmount(s.Interact) && s.Interact > 0 && (v.interact == 0 || s.Interact < v.interact) {
 			v.interact = s.Interact
@@ -343,6 +347,10 @@ func (b *Balancer) finishFree(d *Decision, m balance) {
 		left += b.work[r]
 	}
 	known := m.slowest >= 0 // there are rates and there is work
+	end := m.balanced
+	if !known {
+		end = b.left()
+	}
 	switch {
 	case b.cfg.Policy == Off || left == 0 || b.loop.Ranks-b.loop.FirstWorker < 2:
 		d.Final = true
@@ -351,8 +359,8 @@ func (b *Balancer) finishFree(d *Decision, m balance) {
 		if b.cfg.Policy == On {
 			d.Reason += "; the loop ends before another interaction pays"
 		}
-	case known && m.balanced/2 < d.Period:
-		d.Period, d.Limit = max(m.balanced/2, b.period.interact), "end"
+	case end/2 < d.Period:
+		d.Period, d.Limit = max(end/2, b.period.interact), "end"
 	}
 }
 

@@ -134,6 +134,8 @@ const (
 	measuredShare = 0.5
 	computedShare = 0.4
 	patience      = 4
+	// leftShare is the part of the rest of a Free loop that may pass before its first samples.
+	leftShare = 0.25
 )
 
 // sample returns for how long, in s, a loop must have been measured before the work and the computing time of a rank make a first rate: in

@@ -25,7 +25,7 @@ type rank struct {
 // rates takes the samples out of the statuses, and what the ranks own where only they know, and returns whether the rate of any rank has changed by more than its noise.
 func (b *Balancer) rates(statuses []Status) (changed bool) {
 	b.suspects = b.suspects[:0]
-	begun := b.loop.Free || b.now == 0 || b.wellMeasured(statuses)
+	begun := b.now == 0 || b.wellMeasured(statuses)
 	sumFiltered, sumLevel, heard := 0.0, 0.0, 0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		k := &b.ranks[r]
@@ -91,9 +91,13 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 }
 
 // wellMeasured reports whether the loop has been measured for so long that these statuses can make first rates: some quanta, in which
-// also ranks that wait most of the time have computed for one or two, or, where they do not, several times as long.
+// also ranks that wait most of the time have computed for one or two, or, where they do not, several times as long. In a Free loop
+// that ends soon it is a part of what is left.
 func (b *Balancer) wellMeasured(statuses []Status) bool {
 	least := b.period.sample()
+	if b.loop.Free {
+		least = min(least, leftShare*b.left())
+	}
 	switch {
 	case b.measured < least:
 		return false
@@ -106,6 +110,16 @@ func (b *Balancer) wellMeasured(statuses []Status) bool {
 		}
 	}
 	return true
+}
+
+// left is the time in s until a Free loop ends if all ranks are as fast as they were together since the statuses before; forever if
+// nothing has been done.
+func (b *Balancer) left() float64 {
+	workers := float64(b.loop.Ranks - b.loop.FirstWorker)
+	if t := b.heard.owned * b.heard.compute / (b.heard.units * workers); t < forever {
+		return t
+	}
+	return forever
 }
 
 // sample returns the raw rate that status s gives, in units/s of computing time, and whether it gives one. filtered is
