@@ -80,9 +80,6 @@ type Free struct {
 // worthCPUTime is how long a chunk must take for its CPU time, to a microsecond, to say more than the clock.
 const worthCPUTime = 100 * time.Microsecond
 
-// longChunk is how many quanta a chunk may take before its length is held to be a mistake on weaker evidence.
-const longChunk = 40
-
 const (
 	// slowestFades is how much faster a chunk may be than the slowest one for each chunk since that.
 	slowestFades = 1.01

@@ -54,6 +54,9 @@ const (
 	// move, wait until it is done.
 	grainDelay   = 0.002
 	grainSamples = 2
+	// longTrial is how many quanta a trial may take before one of its length will do, longChunk how many a chunk may take before its length
+	// is held to be a mistake on weaker evidence.
+	longTrial, longChunk = 4, 4 * grainPeriod
 	// grainFirst is the part of a rank's iterations that the first trial takes, or down to a quarter of that.
 	grainFirst = 1.0 / 256
 	// grainShare bounds a trial: no chunk takes more than this part of what the rank still has to do, so that a wrong guess
@@ -71,9 +74,8 @@ const (
 // learn takes in the rate of a chunk of n iterations, and how many scheduling quanta it took.
 func (g *grain) learn(n int, rate, quanta float64) {
 	g.quanta = quanta / float64(n)
-	long := quanta > longChunk
 	if g.settled {
-		g.reconsider(n, rate, long)
+		g.reconsider(n, rate, quanta > longChunk)
 		return
 	}
 	if n != g.size {
@@ -83,7 +85,7 @@ func (g *grain) learn(n int, rate, quanta float64) {
 	first := g.previous.length == 0 && g.size > 1 // nothing to compare with, and a trial too many costs as much as it is long
 	g.learnCall(float64(n), rate)
 	clear := first || !g.down && g.previous.length > 0 && g.best > grainClear*g.previous.rate
-	if g.samples++; g.samples < grainSamples && !long && !clear {
+	if g.samples++; g.samples < grainSamples && quanta < longTrial && !clear {
 		return
 	}
 	switch {
