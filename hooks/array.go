@@ -139,6 +139,57 @@ func (m *mover) take(from int, r dist.Range) error {
 	return nil
 }
 
+// message is one that is being received, and how long it must be.
+type message struct {
+	request comm.Request
+	bytes   int
+}
+
+// receive starts to receive the data of iterations r and returns what is on its way. What cannot be received in place it takes.
+func (m *mover) receive(from int, r dist.Range) (coming []message, err error) {
+	for _, a := range m.arrays {
+		if _, ok := a.(InPlace); !ok {
+			return nil, m.take(from, r)
+		}
+	}
+	for _, a := range m.arrays {
+		for b := a.(InPlace).Bytes(r); len(b) > 0; {
+			n := min(len(b), pieceBytes)
+			q, err := m.c.Irecv(from, tagData, b[:n])
+			if err != nil {
+				return nil, err
+			}
+			coming = append(coming, message{q, n})
+			b = b[n:]
+		}
+	}
+	return coming, nil
+}
+
+// arrived looks whether the messages from a rank have arrived, or waits for them, and returns those that have not.
+func (m *mover) arrived(from int, coming []message, wait bool) ([]message, error) {
+	for len(coming) > 0 {
+		next := coming[0]
+		st, done, err := next.request.Test()
+		if err == nil && !done && wait {
+			began := m.c.Now()
+			st, err = next.request.Wait()
+			m.paused(began)
+			done = true
+		}
+		switch {
+		case err != nil:
+			return nil, err
+		case !done:
+			return coming, nil
+		case st.Len != next.bytes:
+			return nil, fmt.Errorf("rank %d sent %d bytes, %d expected: do all ranks list the same arrays?", from, st.Len, next.bytes)
+		}
+		coming = coming[1:]
+	}
+	return nil, nil
+}
+
 // flush waits until everything given has left: before the same memory may be given again, and at the end.
 func (m *mover) flush() error {
 	began := m.c.Now()

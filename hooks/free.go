@@ -1,6 +1,7 @@
 package hooks
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -32,8 +33,8 @@ type FreeLoop struct {
 //		compute(rep, rows)
 //	}
 //
-// What is not done yet moves directly between any two ranks; a transfer completes whenever both have reached it,
-// and nobody else waits. The loop balances within itself down to its last iterations: chunks and periods shrink as
+// What is not done yet moves directly between any two ranks, while they and all others compute on: between two calls of Next a goroutine
+// of Free may use the Comm, so compute must not. The loop balances within itself down to its last iterations: chunks and periods shrink as
 // the end comes near.
 type Free struct {
 	c    comm.Comm
@@ -54,7 +55,9 @@ type Free struct {
 	period  time.Duration // until the next status, from the last instruction
 	due     time.Duration // of the next status
 	final   bool
-	awaited int // transfers announced by instructions that have not arrived
+	awaited int       // transfers announced by instructions that have not arrived
+	landing []landing // those of them whose data is on its way, in the order of their headers
+	helper  helper
 	obeyed  int
 
 	began, since, start time.Duration
@@ -75,6 +78,13 @@ type Free struct {
 	trace               Tracer // nil: nobody looks
 	moves               tracedMove
 	watching            *watching // on rank 0, if anybody watches
+}
+
+// landing is a transfer whose header has come.
+type landing struct {
+	from   int
+	parts  []part
+	pieces []message // still on their way
 }
 
 // worthCPUTime is how long a chunk must take for its CPU time, to a microsecond, to say more than the clock.
@@ -191,6 +201,9 @@ func (f *Free) Owned() []dist.Range { return f.done.Ranges() }
 func (f *Free) Next() (repetition int, r dist.Range, ok bool, err error) {
 	f.finishChunk()
 	if f.active {
+		if err := f.helper.stop(); err != nil {
+			return 0, r, false, err
+		}
 		if err := f.hook(); err != nil {
 			return 0, r, false, err
 		}
@@ -206,6 +219,12 @@ func (f *Free) Next() (repetition int, r dist.Range, ok bool, err error) {
 		}
 	}
 	f.handedOut += f.chunk.Len()
+	if f.ownProcess && f.carrying() {
+		f.helper.start(func() (bool, error) {
+			err := errors.Join(f.move.reap(), f.land(false))
+			return !f.carrying(), err
+		})
+	}
 	return f.chunk.repetition, f.chunk.Range, true, nil
 }
 
@@ -335,6 +354,7 @@ func (f *Free) Annotate() {
 		return
 	}
 	if v := recover(); v != nil {
+		_ = f.helper.stop() // what the program has to say matters more
 		panic(&PanicError{Rank: f.c.Rank(), Phase: f.total.chunks + f.chunks, Loop: f.loop.Name, Value: v, Stack: debug.Stack()})
 	}
 }
@@ -362,6 +382,12 @@ func (f *Free) hook() error {
 		if f.final && f.awaited == 0 {
 			return nil
 		}
+		if len(f.landing) > 0 {
+			if err := f.moving(func() (float64, error) { return 0, f.land(true) }); err != nil {
+				return err
+			}
+			continue
+		}
 		if _, err := f.c.Probe(comm.Any, tagStatus); err != nil {
 			return err
 		}
@@ -371,6 +397,9 @@ func (f *Free) hook() error {
 // receive takes in everything that has arrived, without waiting.
 func (f *Free) receive() error {
 	if err := f.move.reap(); err != nil {
+		return err
+	}
+	if err := f.land(false); err != nil {
 		return err
 	}
 	for {
@@ -496,7 +525,7 @@ func (f *Free) obey(in *instruction) error {
 		}
 	}
 	if !gives {
-		return f.move.flush()
+		return nil
 	}
 	return f.moving(func() (float64, error) {
 		err := f.give(in)
@@ -504,7 +533,8 @@ func (f *Free) obey(in *instruction) error {
 	})
 }
 
-// give carries out the transfers in which this rank gives.
+// give starts the transfers in which this rank gives. Nobody waits: it computes on while its data leaves, and the takers until it is
+// there.
 func (f *Free) give(in *instruction) error {
 	for _, t := range in.transfers {
 		if t.To == f.c.Rank() {
@@ -517,9 +547,7 @@ func (f *Free) give(in *instruction) error {
 		f.moved.transfers++
 		f.moved.units += units
 	}
-	// As in a shift, the giver stays until the taker, who comes when its chunk is done, has everything: large messages
-	// need both.
-	return f.move.flush()
+	return nil
 }
 
 // seconds is a time of x seconds, at most longest: a configured period may exceed what a Duration, or a clock reading
@@ -551,25 +579,59 @@ func (f *Free) takeTail(units float64) (parts []part, taken float64) {
 	return parts, taken
 }
 
-// accept receives a transfer whose header has come, and queues its iterations.
+// accept begins to receive a transfer whose header has come.
 func (f *Free) accept(from int, header []byte) error {
 	parts, err := decodeParts(header)
 	if err != nil {
 		return fmt.Errorf("transfer from rank %d: %w", from, err)
 	}
+	// What this rank has given may come back; it must have left for good before its memory is written to. It has: what it gave by
+	// an earlier instruction has landed, or there would be no later one, and no rank gives and takes by the same.
+	if err := f.move.flush(); err != nil {
+		return err
+	}
 	began := f.c.Now()
 	f.move.waited = 0
+	l := landing{from: from, parts: parts}
 	for _, p := range parts {
-		if err := f.move.take(from, p.Range); err != nil {
+		pieces, err := f.move.receive(from, p.Range)
+		if err != nil {
 			return err
 		}
+		l.pieces = append(l.pieces, pieces...)
 		f.moved.units += f.loop.Weights.Units(p.Range) * float64(f.loop.Repeat-p.repetition)
 		f.total.iterations += p.Len()
-		f.insert(p)
 	}
-	f.awaited--
-	f.moved.time += f.c.Now() - began - f.move.waited
 	f.moved.transfers++
+	f.moved.time += f.c.Now() - began - f.move.waited
+	f.landing = append(f.landing, l)
+	return f.land(false)
+}
+
+// carrying reports whether messages are on their way from here or to here.
+func (f *Free) carrying() bool { return len(f.move.pending)+len(f.landing) > 0 }
+
+// land queues the iterations of the transfers that have arrived; wait says to wait for the first of them.
+func (f *Free) land(wait bool) error {
+	began := f.c.Now()
+	f.move.waited = 0
+	for len(f.landing) > 0 {
+		l := &f.landing[0]
+		var err error
+		if l.pieces, err = f.move.arrived(l.from, l.pieces, wait); err != nil {
+			return err
+		}
+		if len(l.pieces) > 0 {
+			break
+		}
+		for _, p := range l.parts {
+			f.insert(p)
+		}
+		f.awaited--
+		f.landing = f.landing[1:]
+		wait = false
+	}
+	f.moved.time += f.c.Now() - began - f.move.waited
 	return nil
 }
 

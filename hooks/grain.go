@@ -5,8 +5,8 @@ import "math"
 // grain finds out how many iterations the body wants at once. Some bodies do not care; a matrix product reads all of B for
 // each call, so a call for one row takes as long as one for many. The first chunk has 1, 4, 16 ... iterations, about a 256th of
 // the rank's: so little that fewer need not be tried if more turn out to be cheaper. Then four times more are tried, or two where that
-// takes a balancing period, as long as that makes an iteration at least grainGain cheaper, or, where it does not, four times fewer as
-// long as that does not make it dearer. Each length is tried twice and the faster one counts, by CPU time where that can be had, so
+// takes a balancing period, as long as that makes an iteration at least grainGain cheaper, or by more than the delay costs, or, where it does not,
+// four times fewer as long as that does not make it dearer. Each length is tried twice and the faster one counts, by CPU time where that can be had, so
 // that being descheduled is not taken for a property of the body; once will do where much is gained.
 type grain struct {
 	size              int     // iterations of the next chunk, or, once settled, of the shortest chunk that is as fast as any
@@ -45,7 +45,7 @@ const (
 
 const (
 	grainStep, grainHalfStep = 4, 2
-	grainGain, grainHalfGain = 1.05, 1.025
+	grainGain                = 1.05
 	// grainPeriod is the usual balancing period in quanta, (15).
 	grainPeriod = 10
 	// grainClear is a gain that one trial proves.
@@ -115,14 +115,14 @@ func (g *grain) step() int {
 	return grainStep
 }
 
-// worth is how many times faster than the one before the length under trial must be.
+// worth is how many times faster than the one before the length under trial must be. A chunk that is too short cannot be made up for
+// later, one that is too long is found out.
 func (g *grain) worth() float64 {
-	gain := grainGain
+	later := 1 + grainDelay*float64(g.size-g.previous.length)*g.quanta
 	if g.size < grainStep*g.previous.length {
-		gain = grainHalfGain
+		return later
 	}
-	later := float64(g.size-g.previous.length) * g.quanta
-	return max(gain, 1+grainDelay*later)
+	return max(grainGain, later)
 }
 
 // learnCall makes of two trials what a call costs: a chunk of n iterations takes as long as n + call. Iterations cannot be told
