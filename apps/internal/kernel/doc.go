@@ -75,20 +75,23 @@
 // index, whatever the height of the block, so any split of the rows gives the same bits. gonum has vectors of two numbers (SSE2).
 //
 // [Multiply] gives the same bits. On amd64 with AVX-512 it is assembly: tiles of C of 8 x 24 elements stay in registers while 128
-// rows of B pass, and for each a product and a sum a vector, apart. Fusing them would change the bits, and where adders
-// and multipliers are apart (Zen 5) two instructions take no longer than one. What limits it is these adders, from 16 rows in a block
-// on; with fewer the time is that of reading B from memory. Elsewhere it is Reference itself. On one core of a Zen 5 server, Gflop/s:
+// rows of B pass, and for each a product and a sum a vector, apart. Fusing them would change the bits. [Pack] has laid B out in the order
+// in which it is read, panels of 128 x 24 elements one behind the other, so that a block of any number of rows finds it in long
+// runs; without it, each block would gather its panels from 128 rows that lie pages apart, which takes as long as computing 64 rows of C.
+// What limits it is the adders, from 16 to 32 rows in a block on; with fewer the time is that of reading B from memory. Elsewhere
+// it is Reference itself. On one core of a Xeon with AMX (Granite Rapids class, 2026), Gflop/s:
 //
-//	           768 x 768, B in the cache    8000 x 8000, B in memory
-//	rows       Reference    Multiply         Multiply
-//	   1        9            13                5
-//	   8       10            76               31
-//	  16                                      80
-//	  64       10            83               90
+//	           768 x 768, B in the cache    4000 x 4000, B in memory
+//	rows       Multiply                      Multiply
+//	   1         5                             2.5
+//	   8        30                            21
+//	  16        33                            31
+//	  64        35                            34
+//	 256        26                            31
 //
 // from the best of several runs of
 //
-//	go test -tags nompi -run '^$' -bench Multiply -count 10 ./apps/internal/kernel
+//	go test -tags nompi -run '^$' -bench Multiply -count 3 ./apps/internal/kernel
 //
 // In programs that are built with the tag openblas Multiply is OpenBLAS's dgemm on one thread, whose bits depend on the block.
 // [Exact] says which, and [Check] judges a result by the bits or by what rounding explains.
