@@ -1,0 +1,109 @@
+package hooks
+
+import (
+	"fmt"
+
+	"shiftwork/dist"
+)
+
+// landing is a transfer whose header has come.
+type landing struct {
+	from   int
+	parts  []part
+	pieces []message // still on their way
+}
+
+// give starts the transfers in which this rank gives. Nobody waits: it computes on while its data leaves, and the takers until it is
+// there.
+func (f *Free) give(in *instruction) error {
+	for _, t := range in.transfers {
+		if t.To == f.c.Rank() {
+			continue
+		}
+		parts, units := f.takeTail(t.Units)
+		if err := f.move.giveParts(t.To, tagStatus, encodeParts([]byte{kindTransfer}, parts), parts); err != nil {
+			return err
+		}
+		f.moved.transfers++
+		f.moved.units += units
+	}
+	return nil
+}
+
+// takeTail removes the iterations that would be done last, so many that their remaining work units come nearest to
+// units. The rank may have done some of them since it reported, so it may be fewer, or none.
+func (f *Free) takeTail(units float64) (parts []part, taken float64) {
+	for len(f.queue) > 0 {
+		last := &f.queue[len(f.queue)-1]
+		each := float64(f.loop.Repeat - last.repetition)
+		n := f.loop.Weights.Tail(last.Range, (units-taken)/each)
+		if n == 0 {
+			break
+		}
+		p := part{Range: dist.Span(last.Hi-n, last.Hi), repetition: last.repetition}
+		parts = append(parts, p)
+		taken += each * f.loop.Weights.Units(p.Range)
+		last.Hi -= n
+		if !last.Empty() {
+			break
+		}
+		f.queue = f.queue[:len(f.queue)-1]
+	}
+	return parts, taken
+}
+
+// accept begins to receive a transfer whose header has come.
+func (f *Free) accept(from int, header []byte) error {
+	parts, err := decodeParts(header)
+	if err != nil {
+		return fmt.Errorf("transfer from rank %d: %w", from, err)
+	}
+	// What this rank has given may come back; it must have left for good before its memory is written to. It has: what it gave by
+	// an earlier instruction has landed, or there would be no later one, and no rank gives and takes by the same.
+	if err := f.move.flush(); err != nil {
+		return err
+	}
+	began := f.c.Now()
+	f.move.waited = 0
+	l := landing{from: from, parts: parts}
+	for _, p := range parts {
+		pieces, err := f.move.receive(from, p.Range)
+		if err != nil {
+			return err
+		}
+		l.pieces = append(l.pieces, pieces...)
+		f.moved.units += f.loop.Weights.Units(p.Range) * float64(f.loop.Repeat-p.repetition)
+		f.total.iterations += p.Len()
+	}
+	f.moved.transfers++
+	f.moved.time += f.c.Now() - began - f.move.waited
+	f.landing = append(f.landing, l)
+	return f.land(false)
+}
+
+// carrying reports whether messages are on their way from here or to here.
+func (f *Free) carrying() bool { return len(f.move.pending)+len(f.landing) > 0 }
+
+// land queues the iterations of the transfers that have arrived; wait says to wait for the first of them.
+func (f *Free) land(wait bool) error {
+	began := f.c.Now()
+	f.move.waited = 0
+	for len(f.landing) > 0 {
+		l := &f.landing[0]
+		var err error
+		if l.pieces, err = f.move.arrived(l.from, l.pieces, wait); err != nil {
+			return err
+		}
+		if len(l.pieces) > 0 {
+			break
+		}
+		for _, p := range l.parts {
+			f.insert(p)
+		}
+		f.awaited--
+		f.landing = f.landing[1:]
+		wait = false
+	}
+	f.moved.time += f.c.Now() - began - f.move.waited
+	return nil
+}
