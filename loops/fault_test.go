@@ -122,6 +122,7 @@ func disturbed(ranks int, f func(p faulttest.Program, most int)) (leant int) {
 
 // Two and three ranks: each fault at each message and each operation in turn; of DOACROSS loops many of them.
 func TestEachFaultAtEachPoint(t *testing.T) {
+	t.Parallel()
 	network := 0
 	for ranks := 2; ranks <= 3; ranks++ {
 		leant := disturbed(ranks, func(p faulttest.Program, most int) {
@@ -136,6 +137,7 @@ func TestEachFaultAtEachPoint(t *testing.T) {
 
 // Eight ranks: random points, and random delays of all messages at once.
 func TestSomeFaultsOfEightRanks(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(4, 7))
 	network := 0
 	disturbed(8, func(p faulttest.Program, _ int) {

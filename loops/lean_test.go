@@ -199,6 +199,7 @@ func TestLeansAnswerALoadSoon(t *testing.T) {
 // Blocks lean less where a rank has few rows because it is slow, and farther again when it has recovered; and it keeps as few
 // as it likes.
 func TestALeanLeavesRows(t *testing.T) {
+	t.Parallel()
 	run := func(speed []sim.Step) (rep *loops.Report, own int) {
 		_, err := sim.Run(sim.Config{Ranks: 3, Alpha: 2e-6, Speed: [][]sim.Step{sim.Constant(1), speed, sim.Constant(1)}}, func(c *sim.Comm) error {
 			u := loops.NewMatrix(960, 64)

@@ -234,6 +234,7 @@ func waysInStep() []lb.Config {
 // least 94 % of what the machine can do, from the twentieth on 95 % (most of these do after seven). The rest is for a while
 // within what the balancer takes for noise.
 func TestARepeatedLoopLearnsItsWeights(t *testing.T) {
+	t.Parallel()
 	for shape := range shapes {
 		for _, speed := range speeds {
 			for _, halo := range []bool{true, false} {

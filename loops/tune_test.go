@@ -69,6 +69,7 @@ var meshes = map[string]sim.Config{
 
 // The block size that a loop chooses by itself takes at most 5 % more time than the best of all block sizes.
 func TestTheChosenBlockSizeIsWithinFivePercentOfTheBest(t *testing.T) {
+	t.Parallel()
 	for name, network := range meshes {
 		for _, ranks := range []int{2, 4} {
 			for _, perStrip := range []float64{0, 2e-6} {
@@ -187,6 +188,7 @@ func TestTuningKnowsEachRanksRows(t *testing.T) {
 // The same strips in the same sweeps on all ranks, each once, and the results of the serial loop, while rows move all the
 // time and costs change so that the block size does, too.
 func TestRetuningIsTheSerialLoop(t *testing.T) {
+	t.Parallel()
 	changes := 0
 	rapid.Check(t, func(t *rapid.T) {
 		x := relaxation{
