@@ -192,11 +192,14 @@ func (f *Free) Owned() []dist.Range { return f.done.Ranges() }
 // Next ends the computing of the previous chunk and returns the next: iterations to be done for the given repetition,
 // counted from 0. ok is false when the loop has ended for this rank.
 func (f *Free) Next() (repetition int, r dist.Range, ok bool, err error) {
+	if present {
+		f.ended = f.c.Now()
+	}
+	if err := f.helper.stop(); err != nil { // before anything that it uses too
+		return 0, r, false, err
+	}
 	f.finishChunk()
 	if f.active {
-		if err := f.helper.stop(); err != nil {
-			return 0, r, false, err
-		}
 		if err := f.hook(); err != nil {
 			return 0, r, false, err
 		}
@@ -246,9 +249,8 @@ func (f *Free) finishChunk() {
 	}
 }
 
-// timeChunk ends the computing of the chunk that was handed out last.
+// timeChunk counts the chunk that was handed out last and has ended.
 func (f *Free) timeChunk() {
-	f.ended = f.c.Now()
 	took := f.ended - f.start
 	units := f.loop.Weights.Units(f.chunk.Range)
 	f.compute += took
