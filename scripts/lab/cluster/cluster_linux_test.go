@@ -274,7 +274,12 @@ rank = int(os.environ["OMPI_COMM_WORLD_RANK"])
 if rank == 1:
     s = socket.create_server(("%[1]s", 7000)); c, _ = s.accept(); c.sendall(bytes(500000)); c.close()
 elif rank == 2:
-    time.sleep(0.5); began = time.time(); c = socket.create_connection(("%[1]s", 7000)); n = 0
+    for attempt in range(200): # until rank 1 listens
+        try:
+            began = time.time(); c = socket.create_connection(("%[1]s", 7000)); break
+        except ConnectionRefusedError:
+            time.sleep(0.05)
+    n = 0
     while (b := c.recv(65536)): n += len(b)
     print("took", n, time.time() - began, flush=True)
 `, workstationAddress(0))
