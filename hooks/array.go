@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"shiftwork/comm"
@@ -61,12 +62,10 @@ func (m *mover) paused(began time.Duration) {
 func (m *mover) give(to int, r dist.Range) error {
 	for _, a := range m.arrays {
 		if p, ok := a.(InPlace); ok {
-			for b := p.Bytes(r); len(b) > 0; {
-				n := min(len(b), pieceBytes)
-				if err := m.isend(to, tagData, b[:n]); err != nil {
+			for b := range slices.Chunk(p.Bytes(r), pieceBytes) {
+				if err := m.isend(to, tagData, b); err != nil {
 					return err
 				}
-				b = b[n:]
 			}
 			continue
 		}
@@ -105,19 +104,17 @@ func (m *mover) giveParts(to, tag int, header []byte, parts []part) error {
 func (m *mover) take(from int, r dist.Range) error {
 	for i, a := range m.arrays {
 		if p, ok := a.(InPlace); ok {
-			for b := p.Bytes(r); len(b) > 0; {
-				n := min(len(b), pieceBytes)
+			for b := range slices.Chunk(p.Bytes(r), pieceBytes) {
 				if _, err := m.await(from, tagData); err != nil {
 					return err
 				}
-				st, err := m.c.Recv(from, tagData, b[:n])
+				st, err := m.c.Recv(from, tagData, b)
 				if err != nil {
 					return err
 				}
-				if st.Len != n {
-					return fmt.Errorf("array %d, iterations %v: rank %d sent %d bytes, %d expected: do all ranks list the same arrays?", i, r, from, st.Len, n)
+				if st.Len != len(b) {
+					return fmt.Errorf("array %d, iterations %v: rank %d sent %d bytes, %d expected: do all ranks list the same arrays?", i, r, from, st.Len, len(b))
 				}
-				b = b[n:]
 			}
 			continue
 		}
@@ -153,14 +150,12 @@ func (m *mover) receive(from int, r dist.Range) (coming []message, err error) {
 		}
 	}
 	for _, a := range m.arrays {
-		for b := a.(InPlace).Bytes(r); len(b) > 0; {
-			n := min(len(b), pieceBytes)
-			q, err := m.c.Irecv(from, tagData, b[:n])
+		for b := range slices.Chunk(a.(InPlace).Bytes(r), pieceBytes) {
+			q, err := m.c.Irecv(from, tagData, b)
 			if err != nil {
 				return nil, err
 			}
-			coming = append(coming, message{q, n})
-			b = b[n:]
+			coming = append(coming, message{q, len(b)})
 		}
 	}
 	return coming, nil

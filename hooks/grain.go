@@ -192,7 +192,7 @@ func (g *grain) length() int {
 // out to be as good, there is more wrong.
 func (g *grain) shortened() int {
 	if g.halving {
-		return max(1, g.size/2)
+		return max(1, g.size/grainHalfStep)
 	}
 	return max(1, g.size/grainStep)
 }

@@ -349,7 +349,7 @@ func (b *Balancer) finishFree(d *Decision, m balance) {
 	known := m.slowest >= 0 // there are rates and there is work
 	end := m.balanced
 	if !known {
-		end = b.left()
+		end = b.timeLeft()
 	}
 	switch {
 	case b.cfg.Policy == Off || left == 0 || b.loop.Ranks-b.loop.FirstWorker < 2:

@@ -62,7 +62,8 @@
 // the period grows with it, by up to 8 times.
 //
 // Beginning. The first phases of a loop are not like the later ones: pipelines fill. Until half of (15) has passed, period_compute
-// is the mean over all phases so far, and a rank has no rate.
+// is the mean over all phases so far, and a rank has no rate. In a
+// Free loop that ends soon, a quarter of what is left must do.
 //
 // Answer. Ranks that share a core are the faster the less work they have, and would swing to and fro if each were given what
 // it looks worth. The balancer learns from its movements how rates answer to work, and makes its steps as much

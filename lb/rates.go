@@ -96,7 +96,7 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 func (b *Balancer) wellMeasured(statuses []Status) bool {
 	least := b.period.sample()
 	if b.loop.Free {
-		least = min(least, leftShare*b.left())
+		least = min(least, leftShare*b.timeLeft())
 	}
 	switch {
 	case b.measured < least:
@@ -112,9 +112,9 @@ func (b *Balancer) wellMeasured(statuses []Status) bool {
 	return true
 }
 
-// left is the time in s until a Free loop ends if all ranks are as fast as they were together since the statuses before; forever if
+// timeLeft is the time in s until a Free loop ends if all ranks are as fast as they were together since the statuses before; forever if
 // nothing has been done.
-func (b *Balancer) left() float64 {
+func (b *Balancer) timeLeft() float64 {
 	workers := float64(b.loop.Ranks - b.loop.FirstWorker)
 	if t := b.heard.owned * b.heard.compute / (b.heard.units * workers); t < forever {
 		return t

@@ -36,7 +36,8 @@ type DOALL struct {
 	// Sums that it makes over rows are made in another order.
 	Overlap bool
 	// Body does the iterations rows, which this rank owns, for the given repetition. Its effect must not depend on how
-	// the rows are split among calls. It must not use c: work may be moving meanwhile.
+	// the rows are split among calls. Without Halo and After it must send and receive
+	// nothing on c: work may be moving meanwhile.
 	Body func(repetition int, rows Range)
 	// After, if set, is called on every rank after each repetition; it may use c's collectives. All ranks must return
 	// the same; true ends the loop.

@@ -79,7 +79,7 @@
 // in which it is read, panels of 128 x 24 elements one behind the other, so that a block of any number of rows finds it in long
 // runs; without it, each block would gather its panels from 128 rows that lie pages apart, which takes as long as computing 64 rows of C.
 // What limits it is the adders, from 16 to 32 rows in a block on; with fewer the time is that of reading B from memory. Elsewhere
-// it is Reference itself. On one core of a Xeon with AMX (Granite Rapids class, 2026), Gflop/s:
+// it is Reference itself. On one core of a Xeon with AMX, Gflop/s:
 //
 //	           768 x 768, B in the cache    4000 x 4000, B in memory
 //	rows       Multiply                      Multiply
@@ -99,7 +99,7 @@
 // # Units and invariants
 //
 // Values have whatever unit the caller's have; columns and rows are counted from 0, spans are half open. A relaxation
-// reads the points around its block and never writes them. Nothing here but Check allocates, starts goroutines or keeps state
+// reads the points around its block and never writes them. Nothing here but Pack and Check allocates, starts goroutines or keeps state
 // between calls.
 //
 // # What it does not do
