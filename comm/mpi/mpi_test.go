@@ -76,6 +76,8 @@ func rank(c *mpi.Comm, what string) error {
 		return longWait(c)
 	case "allocate":
 		return allocate(c)
+	case "ahead":
+		return ahead(c)
 	default:
 		return fmt.Errorf("unknown test %q", what)
 	}
