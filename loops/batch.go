@@ -6,8 +6,9 @@ import "shiftwork/internal/machine"
 // lean, a strip can be swept several times in a row: README.md, "Several sweeps in a batch".
 
 const (
-	// longestBatch is how many sweeps at most a strip is swept in a row. Memory then has an eighth of the work.
-	longestBatch = 8
+	// longestBatch is how many sweeps at most a strip is swept in a row. Memory then has a 16th of the work, and where blocks turn
+	// back a rank may be almost as many sweeps ahead of its right neighbour.
+	longestBatch = 16
 	// alone is how far blocks lean, so to say, if there is only one: nobody waits for its batches.
 	alone = 2 * longestBatch
 )

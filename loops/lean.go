@@ -8,9 +8,13 @@ const (
 	// leanQuanta is how many scheduling quanta a lean lasts, from one side to the other. At its end a rank must wait for its
 	// right neighbour; a neighbour that was off its core for a quantum then costs about that much. But ranks move work only once a lean.
 	leanQuanta = 12
-	// batchTime is how long a lean may last in s for the sake of two batches of full length, one to each side, alone. More would save
-	// little memory traffic: of 17 sweeps three read the rows from memory, of 33 five.
-	batchTime = 0.5
+	// batchTime is how long a lean may last, in s of computing, for the sake of twoBatches sweeps, in two batches, one to each side. More would
+	// save little memory traffic, and turning back be rarer only: four ranks with 40% of a CPU each, one beside a load, take 8% longer with 16
+	// sweeps, and as long with 32 or 48.
+	batchTime  = 0.5
+	twoBatches = 24
+	// firstLean is the least that blocks lean at first, until costs are told again: they lean no longer than leanQuanta then, so that first rates come soon.
+	firstLean = 4
 	// leanShare is the most that a block leans to one side, as a part of what an even division gives each rank: the first and the
 	// last rank's work varies by as much.
 	leanShare = 1.0 / 16
@@ -73,19 +77,21 @@ func (x *across) chooseLean(sweep, elapsed float64) (most, ever int) {
 		if !(sweep > 0) {
 			return float64(x.leanMost)
 		}
-		return max(leanQuanta*x.quantum/max(sweep, lasting), min(2*longestBatch, batchTime/sweep)) / 2
+		return max(leanQuanta*x.quantum/max(sweep, lasting), min(twoBatches, batchTime/sweep)) / 2
 	}
 	ever = x.leanMost
+	wanted := need(elapsed)
 	if !x.leaned {
 		ever, x.leaned = int(min(float64(ever), 8*need(sweep))), true
+		wanted = min(wanted, max(firstLean, leanQuanta*x.quantum/2/elapsed))
 	}
 	now := max(x.lean.most, x.wider)
-	most = max(0, min(int(min(need(elapsed), float64(ever))), (x.h.Fewest()-1)/2))
+	most = max(0, min(int(min(wanted, float64(ever))), (x.h.Fewest()-1)/2))
 	if most > now && float64(most) < leanGrowth*float64(now) {
 		most = now
 	}
-	if most > longestBatch {
-		most -= most % longestBatch
+	if rest := most % longestBatch; rest < most && rest < longestBatch/2 { // a short batch would do little
+		most -= rest
 	}
 	return most, ever
 }

@@ -29,7 +29,7 @@ type piece struct {
 }
 
 // longestLetter is how many bytes pieces are put together and cut to: MPI delivers short messages while their receiver or their sender computes.
-const longestLetter = 16 << 10
+const longestLetter = 31 << 10
 
 // cut cuts pieces that are longer than a letter into as many as it takes.
 func (m *mail) cut(pieces []piece) []piece {
