@@ -15,6 +15,8 @@ const (
 	mostLevels = 6
 	// doubtPrior is the weight, in visits, of what holds for all levels in what is expected of one of them.
 	doubtPrior = 1.0
+	// leastCount is the least that a sample counts that is shorter than the mean.
+	leastCount = 0.1
 	// dipMemory is the number of samples over which passing ones are counted.
 	dipMemory = 32.0
 	// longMemory is the number of visits over which a level's habits are averaged.
@@ -24,8 +26,8 @@ const (
 // Levels is a filter that learns the levels between which the rate of a rank moves: free, beside one competitor, beside
 // two. A competing load comes and goes, and each time the rate falls to where it was the last time. So a level is
 // remembered: its mean, its noise, how long the rate stayed there, and how often a sample there was a mere dip or spike.
-// The filtered rate is the mean over all visits to the present level. Where the few samples since a change would give a
-// noisy one, and a low-pass filter a late one, that is exact at once.
+// The filtered rate is the mean over all visits to the present level: what was done by the time that it took. Where the few samples
+// since a change would give a noisy one, and a low-pass filter a late one, that is exact at once.
 //
 // A sample far off the level is suspected of being the first of another one. Suspect tells with which probability, learned
 // from how such suspicions ended before, so that the balancer can weigh what it costs to act in error against what it
@@ -37,7 +39,8 @@ type Levels struct {
 	changes int
 	up, low cusum
 
-	previous float64 // the previous raw rate at the present level
+	previous        float64 // the previous raw rate at the present level
+	previousSamples float64 // as how many samples it counts
 
 	dips, dip float64 // which part of the samples are passing ones, of late, and their mean
 
@@ -45,6 +48,7 @@ type Levels struct {
 	suspect         float64 // the latest of them
 	suspectLevel    int     // the remembered level that it belongs to, -1: none
 	suspectAge      float64 // s since the first of them
+	suspectSeconds  float64 // of computing behind the latest
 	lasting, passed float64 // how suspicions ended, at all levels: in a visit, or in a return after one sample
 }
 
@@ -53,6 +57,7 @@ type level struct {
 	mean     float64 // units/s
 	variance float64 // of the relative noise
 	weight   float64 // samples behind mean and variance, up to stepMemory
+	seconds  float64 // of computing behind the mean: samples count in it as long as they are
 	lasting  float64 // visits of at least two samples
 	passed   float64 // visits of one
 	stayed   float64 // s, sum over the lasting visits that have ended
@@ -69,6 +74,16 @@ func (l *level) deviation(mean, count float64) float64 {
 	return (mean/l.mean - 1) / (l.noise() * math.Sqrt(1/count+1/l.weight))
 }
 
+// counts is as what part of a sample one counts in which the rank computed for so many s: it is the noisier the shorter it is.
+func (l *level) counts(computed float64) float64 {
+	return min(max(computed*l.weight/l.seconds, leastCount), 1)
+}
+
+// learnNoise takes in the variance that two samples, or one and the mean, tell of; a wild one counts as three standard deviations.
+func (l *level) learnNoise(variance float64) {
+	l.variance += (min(variance, 9*l.variance) - l.variance) / (min(l.weight, stepMemory-noisePriorWeight) + noisePriorWeight)
+}
+
 // forget keeps the habits of a level to about the latest longMemory visits.
 func (l *level) forget() {
 	if l.lasting+l.passed > longMemory {
@@ -80,18 +95,23 @@ func (l *level) forget() {
 }
 
 // Next takes the raw rate of a phase of one second: see Observe.
-func (s *Levels) Next(raw float64) float64 { return s.Observe(raw, 1) }
+func (s *Levels) Next(raw float64) float64 { return s.Observe(raw, 1, 1) }
 
-// Observe takes the raw rate of a phase in units/s and the time in s since the previous one. It returns the mean of the
-// present level or, if a sample far off it is more likely than not the first of another one, the rate of that.
-func (s *Levels) Observe(raw, elapsed float64) float64 {
+// Observe takes the raw rate of a phase in units/s, the time in s in which the rank computed in it, and the time in s since the
+// previous one. A rank beside a load that waits for its neighbours computes fast for a short time, then slowly for a long one: a
+// mean in which all samples count alike would be a third above what it does. A phase without computing time counts as one of a second.
+// It returns the mean of the present level or, if a sample far off it is more likely than not the first of another one, the rate of that.
+func (s *Levels) Observe(raw, computed, elapsed float64) float64 {
+	if !(computed > 0) || math.IsInf(computed, 1) {
+		computed = 1
+	}
 	switch {
 	case !isRate(raw):
 	case s.present.weight == 0 || s.present.mean == 0:
-		s.present = level{mean: raw, variance: noisePrior * noisePrior, weight: 1, lasting: 1}
-		s.previous, s.dip = raw, raw
+		s.present = level{mean: raw, variance: noisePrior * noisePrior, weight: 1, seconds: computed, lasting: 1}
+		s.previous, s.previousSamples, s.dip = raw, 1, raw
 	default:
-		s.observe(raw, elapsed)
+		s.observe(raw, computed, elapsed)
 	}
 	if rate, probability := s.Suspect(); probability > 0.5 {
 		return rate
@@ -99,21 +119,22 @@ func (s *Levels) Observe(raw, elapsed float64) float64 {
 	return s.Level()
 }
 
-func (s *Levels) observe(raw, elapsed float64) {
-	z := s.present.deviation(raw, 1)
+func (s *Levels) observe(raw, computed, elapsed float64) {
+	counts := s.present.counts(computed)
+	z := s.present.deviation(raw, counts)
 	if math.Abs(z) < farOff {
 		if s.suspects > 0 {
 			s.dismiss()
 		}
 		s.age += elapsed
 		s.dips -= s.dips / dipMemory
-		s.settle(raw, z)
+		s.settle(raw, computed, z)
 		return
 	}
-	before, beforeLevel := s.suspect, s.suspectLevel
+	before, beforeLevel, beforeSeconds := s.suspect, s.suspectLevel, s.suspectSeconds
 	s.suspects++
 	s.suspectAge += elapsed
-	s.suspect, s.suspectLevel = raw, s.find(raw, 1)
+	s.suspect, s.suspectLevel, s.suspectSeconds = raw, s.find(raw, counts), computed
 	if s.suspects == 1 {
 		return
 	}
@@ -125,39 +146,51 @@ func (s *Levels) observe(raw, elapsed float64) {
 	case s.suspectLevel >= 0 && s.others[s.suspectLevel].lasting > 0: // the first was taken on the way there
 		s.visit(s.suspectLevel)
 	case alike:
-		s.discover((raw+before)/2, 2)
+		both := computed + beforeSeconds
+		s.discover(raw+(before-raw)*(beforeSeconds/both), 2, both)
 	case s.suspects > 2:
-		s.discover(raw, 1)
+		s.discover(raw, 1, computed)
 	}
 }
 
 // settle takes in a sample of the present level.
-func (s *Levels) settle(raw, z float64) {
-	p := &s.present
+func (s *Levels) settle(raw, computed, z float64) {
+	p, counts := &s.present, s.present.counts(computed)
 	if s.previous > 0 {
 		// From differences of consecutive samples, so that a drifting level is not taken for noise; a wild one counts
 		// as three standard deviations at most.
-		d := (raw - s.previous) / p.mean
-		p.variance += (min(d*d/2, 9*p.variance) - p.variance) / (min(p.weight, stepMemory-noisePriorWeight) + noisePriorWeight)
+		d := (raw - s.previous) / p.mean * math.Sqrt(2/(1/counts+1/s.previousSamples))
+		p.learnNoise(d * d / 2)
 	}
-	s.previous = raw
-	s.up.add(z, raw)
-	s.low.add(-z, raw)
+	s.previous, s.previousSamples = raw, counts
+	s.up.add(z, raw, computed)
+	s.low.add(-z, raw, computed)
 	for _, side := range [2]*cusum{&s.up, &s.low} {
 		if side.evidence < stepAlarm {
 			continue
 		}
-		mean, count := side.sum/float64(side.count), float64(side.count)
+		mean, count := side.mean(), float64(side.count)
 		if i := s.find(mean, count); i >= 0 {
 			s.visit(i)
 		} else {
 			// One sample less: an alarm selects samples that are far off, and their mean is biased by it.
-			s.discover(mean, max(1, count-1))
+			less := max(1, count-1)
+			s.discover(mean, less, side.seconds*(less/count))
 		}
 		return
 	}
-	p.weight = min(p.weight+1, stepMemory)
-	p.mean += (raw - p.mean) / p.weight
+	if p.weight < stepMemory {
+		p.weight = min(p.weight+1, stepMemory)
+	} else {
+		p.seconds -= p.seconds / stepMemory
+	}
+	p.add(raw, computed)
+}
+
+// add takes into the mean what was done in so many s of computing.
+func (l *level) add(raw, computed float64) {
+	l.seconds += computed
+	l.mean += (raw - l.mean) * (computed / l.seconds)
 }
 
 // find returns the remembered level nearest to a mean of count samples, -1 if none is near.
@@ -182,10 +215,10 @@ func (s *Levels) visit(i int) {
 }
 
 // discover makes a new level the present one.
-func (s *Levels) discover(mean, count float64) {
+func (s *Levels) discover(mean, count, seconds float64) {
 	s.leave()
 	s.remember(s.present)
-	s.present = level{mean: mean, variance: s.present.variance, weight: count}
+	s.present = level{mean: mean, variance: s.present.variance, weight: count, seconds: seconds}
 	s.enter()
 }
 
@@ -213,13 +246,14 @@ func (s *Levels) dismiss() {
 	if s.suspects == 1 {
 		s.passed++
 		if s.suspectLevel < 0 {
-			s.remember(level{mean: s.suspect, variance: s.present.variance, weight: 1, passed: 1})
+			s.present.learnNoise(math.Inf(1)) // one that never was before may have been noise
+			s.remember(level{mean: s.suspect, variance: s.present.variance, weight: 1, seconds: s.suspectSeconds, passed: 1})
 		} else {
 			l := &s.others[s.suspectLevel]
 			l.passed++
 			if l.lasting == 0 {
 				l.weight++
-				l.mean += (s.suspect - l.mean) / l.weight
+				l.add(s.suspect, s.suspectSeconds)
 			}
 			l.forget()
 		}
@@ -254,9 +288,10 @@ func (s *Levels) remember(l level) {
 // merge takes in another level that turned out to be the same.
 func (l *level) merge(m level) {
 	all := l.weight + m.weight
-	l.mean += (m.mean - l.mean) * m.weight / all
+	l.add(m.mean, m.seconds)
 	l.variance += (m.variance - l.variance) * m.weight / all
 	l.weight = min(all, stepMemory)
+	l.seconds *= l.weight / all
 	l.lasting += m.lasting
 	l.passed += m.passed
 	l.stayed += m.stayed

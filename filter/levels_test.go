@@ -192,13 +192,29 @@ func TestLevelsCountsTheTimeBetweenSamples(t *testing.T) {
 	var s Levels
 	for _, rate := range []float64{10, 5, 10, 5} {
 		for range 6 {
-			s.Observe(rate, 2.5)
+			s.Observe(rate, 1, 2.5)
 		}
 	}
 	_, mean := s.Stay()
 	assert.InDelta(t, 15, mean, 1e-9)
 	_, stay := s.Elsewhere()
 	assert.InDelta(t, 15, stay, 2.6, "the first sample of all has no time before it that counts")
+}
+
+// What counts is what was done by the time that it took, at a level that stays, at one newly found, and at one come back to.
+func TestLevelsWeighsSamplesByTheirTime(t *testing.T) {
+	var s Levels
+	at := func(scale float64) {
+		for range 20 {
+			s.Observe(10.5*scale, 0.1, 1)
+			s.Observe(9.5*scale, 0.3, 1)
+		}
+		assert.InDelta(t, 9.75*scale, s.Level(), 0.05*scale)
+	}
+	at(1)
+	at(0.2)
+	at(1)
+	assert.Equal(t, 2, s.Changes())
 }
 
 func TestLevelsRemembersAtMostSoMany(t *testing.T) {
@@ -222,7 +238,7 @@ func TestLevelsNumbersStaySane(t *testing.T) {
 		rate := rapid.OneOf(rapid.Float64Range(0, 100), odd)
 		elapsed := rapid.OneOf(rapid.Float64Range(0, 10), rapid.SampledFrom([]float64{0, 1e9}))
 		for range rapid.IntRange(1, 60).Draw(t, "samples") {
-			s.Observe(rate.Draw(t, "rate"), elapsed.Draw(t, "elapsed"))
+			s.Observe(rate.Draw(t, "rate"), elapsed.Draw(t, "computed"), elapsed.Draw(t, "elapsed"))
 			suspect, p := s.Suspect()
 			age, mean := s.Stay()
 			other, stay := s.Elsewhere()

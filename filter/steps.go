@@ -42,12 +42,13 @@ type Steps struct {
 // cusum is one side of the test: how much evidence has piled up, and the samples that speak for the new rate.
 type cusum struct {
 	evidence float64
-	sum      float64
+	sum      float64 // of rates times seconds
+	seconds  float64 // of computing, or 1 for each sample
 	count    int
 	far      bool // one of them was as far off as counts
 }
 
-func (c *cusum) add(deviation, raw float64) {
+func (c *cusum) add(deviation, raw, computed float64) {
 	c.evidence += deviation - stepSlack
 	if c.evidence <= 0 {
 		*c = cusum{}
@@ -55,11 +56,15 @@ func (c *cusum) add(deviation, raw float64) {
 	}
 	if deviation >= stepCap && !c.far {
 		// Plainly a new rate: what was odd about the samples before it was noise.
-		c.sum, c.count, c.far = 0, 0, true
+		c.sum, c.seconds, c.count, c.far = 0, 0, 0, true
 	}
-	c.sum += raw
+	c.sum += raw * computed
+	c.seconds += computed
 	c.count++
 }
+
+// mean is the rate that the samples speak for.
+func (c *cusum) mean() float64 { return c.sum / c.seconds }
 
 // Next implements Filter; it returns the level.
 func (s *Steps) Next(raw float64) float64 {
@@ -74,12 +79,12 @@ func (s *Steps) Next(raw float64) float64 {
 	sigma := s.Noise()
 	expected := sigma * math.Sqrt(1+1/float64(min(s.samples, stepMemory))) // the level has an error too
 	z := clamp(logRatio(raw, s.level)/expected, stepCap)
-	s.up.add(z, raw)
-	s.down.add(-z, raw)
+	s.up.add(z, raw, 1)
+	s.down.add(-z, raw, 1)
 	for _, side := range []*cusum{&s.up, &s.down} {
 		if side.evidence >= stepAlarm {
 			// One sample less: an alarm selects samples that are far off, and their mean is biased by it.
-			s.level, s.samples = side.sum/float64(side.count), max(1, side.count-1)
+			s.level, s.samples = side.mean(), max(1, side.count-1)
 			s.up, s.down = cusum{}, cusum{}
 			s.changes++
 			return s.level

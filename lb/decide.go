@@ -22,6 +22,10 @@ const (
 	// waiting to be sure costs more than a move in error. Where moves are dear the profitability test says so.
 	likely           = 3
 	lastingDecisions = 2
+	// One that noise shows in one of probable decisions moves work once it has cost, by the mean rates, worthDoubt times what the move takes:
+	// whoever waits for certainty beside a load that makes rates vary by a third waits for seconds.
+	probable   = 4
+	worthDoubt = 2
 	// coarse is the part of the threshold that whole iterations must still reach: a plan that saves less is not worth
 	// its messages.
 	coarse = 0.5
@@ -116,6 +120,8 @@ func (b *Balancer) profitable(d *Decision, rates []float64, target float64) bool
 		d.Reason = fmt.Sprintf("imbalance %.3f; it must last a little for a first move, whose cost is unknown", d.Imbalance)
 	case d.Benefit > d.Cost && b.ledger.caution > cautious:
 		d.Reason = fmt.Sprintf("imbalance %.3f, but moving costs %.3g s and brings %.3g s, and the moves of late have cost more than they brought", d.Imbalance, d.Cost, d.Benefit)
+	case d.Benefit > (1+prudence)*d.Cost:
+		d.Reason = fmt.Sprintf("imbalance %.3f; moving costs %.3g s and would bring %.3g s, but that may be noise", d.Imbalance, d.Cost, d.Benefit)
 	case d.Benefit > d.Cost:
 		d.Reason = fmt.Sprintf("imbalance %.3f, but moving costs %.3g s and brings %.3g s, less than twice that", d.Imbalance, d.Cost, d.Benefit)
 	default:
@@ -158,7 +164,7 @@ func (b *Balancer) imbalanced(d *Decision, level balance) (rates []float64, pass
 	// The slowest of P ranks in falseAlarms decisions, by the union bound. Decisions that rest on the mean of n samples
 	// are independent of each other only every n.
 	noise := b.uncertainty(level)
-	enough := likely * noise
+	enough, doubt := likely*noise, noise*math.Sqrt(2*math.Log(probable*float64(b.loop.Ranks-b.loop.FirstWorker)))
 	if level.slowest >= 0 {
 		draws := falseAlarms * float64(b.loop.Ranks-b.loop.FirstWorker) / b.samples[level.slowest]
 		noise *= math.Sqrt(2 * math.Log(draws))
@@ -175,8 +181,15 @@ func (b *Balancer) imbalanced(d *Decision, level balance) (rates []float64, pass
 	if d.Imbalance >= d.Threshold {
 		if certain < max(coarse*d.Threshold, enough) {
 			b.lasting = 0
-		} else if b.lasting++; certain >= noise || b.lasting > lastingDecisions {
+		} else if b.lasting++; certain >= noise {
 			return b.filtered, true
+		} else if b.lasting > lastingDecisions {
+			b.tolerated = max(quietThreshold, enough)
+			return b.filtered, true
+		}
+		if certain >= max(coarse*d.Threshold, doubt) && b.ledger.regret > worthDoubt*b.moveCost(b.work, b.targets) {
+			b.tolerated = max(quietThreshold, doubt)
+			return b.level, true
 		}
 		d.Reason = fmt.Sprintf("imbalance %.3f may be noise: %.3f in the mean rates, of which %.3f is uncertain", d.Imbalance, certain, noise)
 		return b.filtered, false

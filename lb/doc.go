@@ -33,7 +33,8 @@
 // second one (believe).
 //
 // Threshold. The automatic one starts from the paper's 0.1, but moves work only if the means of the levels, whose error is
-// known, show an imbalance that noise does not explain, or for three decisions in a row one that is likely: at 5% noise
+// known, show an imbalance that noise does not explain, or for three decisions in a row one that is likely, or one
+// that is probable for so long that it has cost, by these means, twice what the move takes: at 5% noise
 // nothing moves in thousands of interactions, for any number of ranks, which no fixed threshold can promise. Where nothing has moved for long it falls to that error, to find
 // the recovery of one rank of many, worth only (1-s)/P, that a fixed threshold never sees (the paper's "dynamic
 // threshold", section 6.2.1). A configured threshold is the paper's, exactly.

@@ -77,16 +77,16 @@ func knowing(t *rapid.T) (b *Balancer, rates []float64) {
 		levels := &b.ranks[r].levels
 		for range rapid.IntRange(0, 4).Draw(t, "visits") {
 			for range stay {
-				levels.Observe(rates[r], 1)
+				levels.Observe(rates[r], 1, 1)
 			}
 			for range stay {
 				if r == changing {
-					levels.Observe(rates[r]*other, 1)
+					levels.Observe(rates[r]*other, 1, 1)
 				}
 			}
 		}
 		for range 3 {
-			levels.Observe(rates[r], 1)
+			levels.Observe(rates[r], 1, 1)
 		}
 		b.filtered[r], b.level[r] = levels.Level(), levels.Level()
 		rates[r] = levels.Level()

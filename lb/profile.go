@@ -136,6 +136,7 @@ type history struct {
 	owned      float64 // units, by the weights that the rank reports in
 	iterations int
 	raw        [keptRates]float64 // units/s
+	computed   [keptRates]float64 // s of computing
 	elapsed    [keptRates]float64 // s
 	count      int                // ever; the latest is at (count-1) % keptRates
 }
@@ -148,7 +149,8 @@ func (h *history) note(s *Status, raw float64) {
 		*h = history{owned: s.Owned, iterations: s.OwnedIterations}
 	}
 	if raw > 0 {
-		h.raw[h.count%keptRates], h.elapsed[h.count%keptRates] = raw, s.Elapsed
+		i := h.count % keptRates
+		h.raw[i], h.computed[i], h.elapsed[i] = raw, s.Compute, s.Elapsed
 		h.count++
 	}
 }
@@ -409,9 +411,10 @@ func (b *Balancer) adopt(statuses []Status) {
 		}
 		factor := statuses[r].Owned / h.owned
 		if h.iterations == statuses[r].OwnedIterations && factor > 0 && isAmount(factor) {
-			for i := max(0, h.count-keptRates); i < h.count; i++ {
-				raw := factor * h.raw[i%keptRates]
-				k.levels.Observe(raw, h.elapsed[i%keptRates])
+			for n := max(0, h.count-keptRates); n < h.count; n++ {
+				i := n % keptRates
+				raw := factor * h.raw[i]
+				k.levels.Observe(raw, h.computed[i], h.elapsed[i])
 				b.level[r], b.filtered[r], k.heard = k.levels.Level(), k.levels.Level(), true
 				if k.filter != nil {
 					b.filtered[r] = k.filter.Next(raw)

@@ -33,13 +33,14 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 			k.elapsed += statuses[r].Elapsed
 		}
 		s := &statuses[r]
+		computed := k.compute + s.Compute
 		raw, ok := k.sample(s, b.filtered[r], begun)
 		b.raw[r] = 0
 		if ok {
 			changes, believed := k.levels.Changes(), b.believed(r)
 			b.raw[r] = raw
 			k.believed = false
-			k.levels.Observe(raw, k.elapsed)
+			k.levels.Observe(raw, computed, k.elapsed)
 			k.elapsed = 0
 			b.level[r] = k.levels.Level()
 			b.noise[r], b.samples[r] = k.levels.Noise(), float64(k.levels.Samples())
