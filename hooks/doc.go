@@ -22,7 +22,7 @@
 // A rate is work units per second of computing time: wall-clock time between Begin and End, so that being descheduled
 // counts and waiting for a neighbour does not. Under a CPU quota of less than a processor, computing time is at least what it takes until the
 // quota has given as much CPU time: a rank that waits uses less than its quota and computes unstopped, which says nothing of its speed with more
-// work.
+// work. A load that shares the quota takes what the rank leaves; with more work the rank would get half.
 //
 // Every iteration is owned by exactly one rank between any two hooks. A rank sends the data of an iteration before it forgets that it
 // owned it and computes none that it has not received.

@@ -477,7 +477,8 @@ func (h *Hooks) closeBooks(now time.Duration) {
 	h.total.units += h.plainDone
 	h.total.compute += h.compute
 	h.total.move += h.moved.time
-	h.done, h.plainDone, h.compute, h.quota.used, h.moved = 0, 0, 0, 0, movement{}
+	h.done, h.plainDone, h.compute, h.moved = 0, 0, 0, movement{}
+	h.quota.restart()
 	h.since, h.sincePhase = now, h.phase
 }
 

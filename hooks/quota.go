@@ -9,11 +9,19 @@ import (
 
 // quota measures the CPU time of computing where the system limits this rank's. Under a quota of 0.4 CPU a rank that waits half of the time
 // computes the other half without being stopped once, and looks more than twice as fast as it is: work that is moved to it
-// takes the time that it was idle, and no other. Without a quota it does nothing.
+// takes the time that it was idle, and no other. Where a load shares the quota, the rank would get half of it if it never waited; or all that the
+// load leaves, if that is more. Without a quota it does nothing.
 type quota struct {
 	share       float64       // of a processor; 0: no quota
 	start, used time.Duration // CPU time when the phase under way began, and of computing since the last status
+
+	// When the last status was: the time, the CPU time of this process, and that of all that share the quota in periods in which it ran out.
+	since       time.Time
+	all, usedUp float64 // s
 }
+
+// aLoad is the part of the quota from which on what others use is taken for a load: a period more or less is none.
+const aLoad = 0.25
 
 // newQuota is the quota of this rank, if it has one to itself that is less than a processor.
 func newQuota(c comm.Comm) quota {
@@ -35,10 +43,29 @@ func (q *quota) end() {
 	}
 }
 
+// restart begins to count again, for the next status.
+func (q *quota) restart() {
+	if q.share > 0 {
+		q.used, q.since, q.all, q.usedUp = 0, time.Now(), cpuTime().Seconds(), machine.QuotaUsedUp()
+	}
+}
+
 // computing is for how long, in s, a rank has computed that measured so much: or what the same CPU time takes one that never waits, if that is longer.
 func (q *quota) computing(measured time.Duration) float64 {
-	if q.share > 0 {
-		return max(measured.Seconds(), q.used.Seconds()/q.share)
+	if !(q.share > 0) {
+		return measured.Seconds()
 	}
-	return measured.Seconds()
+	others := 0.0
+	if elapsed := time.Since(q.since).Seconds(); !q.since.IsZero() && elapsed > 0 {
+		others = (machine.QuotaUsedUp() - q.usedUp - (cpuTime().Seconds() - q.all)) / elapsed
+	}
+	return max(measured.Seconds(), q.used.Seconds()/q.left(others))
+}
+
+// left is the share of a processor that a rank has that never waits, beside others that use so much of one.
+func (q *quota) left(others float64) float64 {
+	if others < aLoad*q.share {
+		return q.share
+	}
+	return max(q.share/2, q.share-others)
 }

@@ -17,6 +17,10 @@ func TestAQuotaBoundsTheRate(t *testing.T) {
 	assert.InDelta(t, 0.9, q.computing(900*time.Millisecond), 1e-12, "it was stopped, or shares the quota with a load")
 	assert.InDelta(t, 0.3, (&quota{used: time.Hour}).computing(300*time.Millisecond), 1e-12, "no quota")
 
+	assert.Equal(t, 0.4, q.left(0.05), "too little to be a load")
+	assert.InDelta(t, 0.2, q.left(0.3), 1e-12, "whoever waits leaves more to the load than half")
+	assert.InDelta(t, 0.25, q.left(0.15), 1e-12, "a load that does not want half")
+
 	q = quota{share: 0.4}
 	q.begin()
 	for began, _ := machine.CPUTime(); ; {

@@ -40,8 +40,21 @@ func QuotaShare() float64 { return ownQuota().share }
 
 var ownQuota = sync.OnceValue(func() quota { return findQuota("/proc/self/cgroup", "/sys/fs/cgroup") })
 
+// QuotaUsedUp is the CPU time in s that this process's group has got in all periods in which its quota ran out: of the processes that share
+// the quota all together. 0 without a quota, or where the system does not count.
+func QuotaUsedUp() float64 { return ownQuota().usedUp() }
+
 // quota is a group's CPU quota: the time that it gets in each period, as a part of it, and the period in s; zero where there is none.
-type quota struct{ share, period float64 }
+type quota struct {
+	share, period float64
+	group         group // whose share it is
+}
+
+// group is a folder that describes a group of processes, and how long its period is, in s.
+type group struct {
+	dir    string
+	period float64
+}
 
 // and is what holds where both quotas do: the smaller share, and the longer period.
 func (q quota) and(o quota) quota {
@@ -51,7 +64,29 @@ func (q quota) and(o quota) quota {
 	case o == quota{}:
 		return q
 	}
-	return quota{min(q.share, o.share), max(q.period, o.period)}
+	if o.share < q.share {
+		q.share, q.group = o.share, o.group
+	}
+	q.period = max(q.period, o.period)
+	return q
+}
+
+// usedUp counts in cpu.stat, whose line is the same in both versions of groups.
+func (q quota) usedUp() float64 {
+	if q.share == 0 {
+		return 0
+	}
+	text, _ := os.ReadFile(filepath.Join(q.group.dir, "cpu.stat")) // what is missing is empty
+	for line := range strings.Lines(string(text)) {
+		if n, found := strings.CutPrefix(line, "nr_throttled "); found {
+			periods, err := strconv.ParseFloat(strings.TrimSpace(n), 64)
+			if err != nil {
+				return 0
+			}
+			return periods * q.group.period * q.share
+		}
+	}
+	return 0
 }
 
 // Number tells machines apart, containers on one machine not: at least 0, the same until the machine is started again; -1 where it cannot
@@ -136,26 +171,26 @@ func findQuota(self, root string) (all quota) {
 }
 
 // quotaV2 reads "quota period" in µs; the quota is "max" where there is none.
-func quotaV2(group string) quota {
-	text, _ := os.ReadFile(filepath.Join(group, "cpu.max")) // what is missing is empty
+func quotaV2(dir string) quota {
+	text, _ := os.ReadFile(filepath.Join(dir, "cpu.max")) // what is missing is empty
 	time, period, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
-	return newQuota(time, period)
+	return newQuota(dir, time, period)
 }
 
 // quotaV1 reads quota, -1 where there is none, and period in µs.
-func quotaV1(group string) quota {
-	time, _ := os.ReadFile(filepath.Join(group, "cpu.cfs_quota_us")) // as above
-	period, _ := os.ReadFile(filepath.Join(group, "cpu.cfs_period_us"))
-	return newQuota(string(time), string(period))
+func quotaV1(dir string) quota {
+	time, _ := os.ReadFile(filepath.Join(dir, "cpu.cfs_quota_us")) // as above
+	period, _ := os.ReadFile(filepath.Join(dir, "cpu.cfs_period_us"))
+	return newQuota(dir, string(time), string(period))
 }
 
 // newQuota makes a quota of two texts in µs; of any that is no time, none.
-func newQuota(time, period string) quota {
+func newQuota(dir, time, period string) quota {
 	t, p := microseconds(time), microseconds(period)
 	if t == 0 || p == 0 {
 		return quota{}
 	}
-	return quota{t / p, p}
+	return quota{t / p, p, group{dir, p}}
 }
 
 func microseconds(text string) float64 {

@@ -16,15 +16,15 @@ func TestQuota(t *testing.T) {
 		files      map[string]string
 		want       quota
 	}{
-		{"v2, own group", "0::/job\n", map[string]string{"job/cpu.max": "40000 100000\n"}, quota{0.4, 0.1}},
-		{"v2, group above", "0::/a/b\n", map[string]string{"a/b/cpu.max": "max 100000\n", "a/cpu.max": "5000 10000\n"}, quota{0.5, 0.01}},
+		{"v2, own group", "0::/job\n", map[string]string{"job/cpu.max": "40000 100000\n"}, quota{share: 0.4, period: 0.1}},
+		{"v2, group above", "0::/a/b\n", map[string]string{"a/b/cpu.max": "max 100000\n", "a/cpu.max": "5000 10000\n"}, quota{share: 0.5, period: 0.01}},
 		{"v2, none", "0::/job\n", map[string]string{"job/cpu.max": "max 100000\n"}, quota{}},
-		{"v2, two of them", "0::/a/b\n", map[string]string{"a/b/cpu.max": "40000 100000\n", "a/cpu.max": "5000 10000\n"}, quota{0.4, 0.1}},
-		{"v2, more than a processor", "0::/job\n", map[string]string{"job/cpu.max": "400000 100000\n"}, quota{4, 0.1}},
+		{"v2, two of them", "0::/a/b\n", map[string]string{"a/b/cpu.max": "40000 100000\n", "a/cpu.max": "5000 10000\n"}, quota{share: 0.4, period: 0.1}},
+		{"v2, more than a processor", "0::/job\n", map[string]string{"job/cpu.max": "400000 100000\n"}, quota{share: 4, period: 0.1}},
 		{"v1", "3:cpu,cpuacct:/job\n1:memory:/job\n", map[string]string{
-			"cpu/job/cpu.cfs_quota_us": "4000\n", "cpu/job/cpu.cfs_period_us": "10000\n"}, quota{0.4, 0.01}},
+			"cpu/job/cpu.cfs_quota_us": "4000\n", "cpu/job/cpu.cfs_period_us": "10000\n"}, quota{share: 0.4, period: 0.01}},
 		{"v1, named after both controllers", "3:cpu,cpuacct:/job\n", map[string]string{
-			"cpu,cpuacct/job/cpu.cfs_quota_us": "4000\n", "cpu,cpuacct/job/cpu.cfs_period_us": "20000\n"}, quota{0.2, 0.02}},
+			"cpu,cpuacct/job/cpu.cfs_quota_us": "4000\n", "cpu,cpuacct/job/cpu.cfs_period_us": "20000\n"}, quota{share: 0.2, period: 0.02}},
 		{"v1, none", "3:cpu:/job\n", map[string]string{"cpu/job/cpu.cfs_quota_us": "-1\n", "cpu/job/cpu.cfs_period_us": "100000\n"}, quota{}},
 		{"nonsense", "x\n0::/job\n", map[string]string{"job/cpu.max": "a b c\n"}, quota{}},
 	} {
@@ -43,6 +43,35 @@ func TestQuota(t *testing.T) {
 		})
 	}
 	assert.Zero(t, findQuota(filepath.Join(t.TempDir(), "missing"), "/"))
+}
+
+// The group whose quota is the smallest counts, in both versions; where nothing is counted, nothing is used up.
+func TestQuotaUsedUp(t *testing.T) {
+	for _, c := range []struct {
+		name, self string
+		files      map[string]string
+		want       float64
+	}{
+		{"v2", "0::/a/b\n", map[string]string{"a/b/cpu.max": "40000 100000\n", "a/cpu.max": "2000 10000\n",
+			"a/b/cpu.stat": "nr_periods 9\nnr_throttled 9\n", "a/cpu.stat": "usage_usec 1\nnr_periods 50\nnr_throttled 30\nthrottled_usec 5\n"}, 30 * 0.002},
+		{"v1", "3:cpu:/job\n", map[string]string{"cpu/job/cpu.cfs_quota_us": "4000\n", "cpu/job/cpu.cfs_period_us": "10000\n",
+			"cpu/job/cpu.stat": "nr_periods 20\nnr_throttled 5\nthrottled_time 7\n"}, 5 * 0.004},
+		{"not counted", "0::/job\n", map[string]string{"job/cpu.max": "40000 100000\n"}, 0},
+		{"nonsense", "0::/job\n", map[string]string{"job/cpu.max": "40000 100000\n", "job/cpu.stat": "nr_throttled x\n"}, 0},
+		{"no quota", "0::/job\n", map[string]string{"job/cpu.stat": "nr_throttled 4\n"}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			for name, text := range c.files {
+				path := filepath.Join(root, name)
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+			}
+			self := filepath.Join(root, "self")
+			require.NoError(t, os.WriteFile(self, []byte(c.self), 0o644))
+			assert.InDelta(t, c.want, findQuota(self, root).usedUp(), 1e-9)
+		})
+	}
 }
 
 func TestCache(t *testing.T) {
