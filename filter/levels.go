@@ -128,7 +128,7 @@ func (s *Levels) observe(raw, computed, elapsed float64) {
 		}
 		s.age += elapsed
 		s.dips -= s.dips / dipMemory
-		s.settle(raw, computed, z)
+		s.settle(raw, computed, counts, z)
 		return
 	}
 	before, beforeLevel, beforeSeconds := s.suspect, s.suspectLevel, s.suspectSeconds
@@ -153,9 +153,9 @@ func (s *Levels) observe(raw, computed, elapsed float64) {
 	}
 }
 
-// settle takes in a sample of the present level.
-func (s *Levels) settle(raw, computed, z float64) {
-	p, counts := &s.present, s.present.counts(computed)
+// settle takes in a sample of the present level, z standard deviations off it.
+func (s *Levels) settle(raw, computed, counts, z float64) {
+	p := &s.present
 	if s.previous > 0 {
 		// From differences of consecutive samples, so that a drifting level is not taken for noise; a wild one counts
 		// as three standard deviations at most.

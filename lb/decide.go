@@ -179,15 +179,19 @@ func (b *Balancer) imbalanced(d *Decision, level balance) (rates []float64, pass
 		return b.filtered, true
 	}
 	if d.Imbalance >= d.Threshold {
-		if certain < max(coarse*d.Threshold, enough) {
+		least := coarse * d.Threshold
+		if certain >= max(least, enough) {
+			b.lasting++
+		} else {
 			b.lasting = 0
-		} else if b.lasting++; certain >= noise {
+		}
+		switch {
+		case b.lasting > 0 && certain >= noise:
 			return b.filtered, true
-		} else if b.lasting > lastingDecisions {
+		case b.lasting > lastingDecisions:
 			b.tolerated = max(quietThreshold, enough)
 			return b.filtered, true
-		}
-		if certain >= max(coarse*d.Threshold, doubt) && b.ledger.regret > worthDoubt*b.moveCost(b.work, b.targets) {
+		case certain >= max(least, doubt) && b.ledger.regret > worthDoubt*b.moveCost(b.work, b.targets):
 			b.tolerated = max(quietThreshold, doubt)
 			return b.level, true
 		}

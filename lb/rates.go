@@ -33,8 +33,7 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 			k.elapsed += statuses[r].Elapsed
 		}
 		s := &statuses[r]
-		computed := k.compute + s.Compute
-		raw, ok := k.sample(s, b.filtered[r], begun)
+		raw, computed, ok := k.sample(s, b.filtered[r], begun)
 		b.raw[r] = 0
 		if ok {
 			changes, believed := k.levels.Changes(), b.believed(r)
@@ -123,26 +122,27 @@ func (b *Balancer) timeLeft() float64 {
 	return forever
 }
 
-// sample returns the raw rate that status s gives, in units/s of computing time, and whether it gives one. filtered is
+// sample returns the raw rate that status s gives, in units/s of computing time, the s of it, and whether it gives one. filtered is
 // the rate assumed so far, begun whether it has been measured for long enough for a first sample; until then work and time add up.
-func (k *rank) sample(s *Status, filtered float64, begun bool) (raw float64, ok bool) {
+func (k *rank) sample(s *Status, filtered float64, begun bool) (raw, computed float64, ok bool) {
 	if !isAmount(s.Units) || !isAmount(s.Compute) {
-		return 0, false
+		return 0, 0, false
 	}
 	k.units += s.Units
 	k.compute += s.Compute
+	computed = k.compute
 	switch {
-	case k.compute == 0, !begun:
-		return 0, false
+	case computed == 0, !begun:
+		return 0, computed, false
 	case k.units > 0:
-		raw = k.units / k.compute
+		raw = k.units / computed
 		k.units, k.compute = 0, 0
-		return raw, isAmount(raw) && raw > 0
+		return raw, computed, isAmount(raw) && raw > 0
 	}
 	// It has computed and not finished one iteration: the rate is at most this, which says something if it is below
 	// what was assumed.
-	atMost := unitsPerIteration(s) / k.compute
-	return atMost, k.heard && atMost < filtered && atMost > 0
+	atMost := unitsPerIteration(s) / computed
+	return atMost, computed, k.heard && atMost < filtered && atMost > 0
 }
 
 // unitsPerIteration is the mean weight of the iterations that a rank owns, 1 if it owns none.

@@ -10,6 +10,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// quotaOf is the quota of a process whose groups are listed in self and described by the files.
+func quotaOf(t *testing.T, self string, files map[string]string) quota {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(root, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	list := filepath.Join(root, "self")
+	require.NoError(t, os.WriteFile(list, []byte(self), 0o644))
+	return findQuota(list, root)
+}
+
 func TestQuota(t *testing.T) {
 	for _, c := range []struct {
 		name, self string
@@ -29,15 +43,7 @@ func TestQuota(t *testing.T) {
 		{"nonsense", "x\n0::/job\n", map[string]string{"job/cpu.max": "a b c\n"}, quota{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			root := t.TempDir()
-			for name, text := range c.files {
-				path := filepath.Join(root, name)
-				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-				require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-			}
-			self := filepath.Join(root, "self")
-			require.NoError(t, os.WriteFile(self, []byte(c.self), 0o644))
-			got := findQuota(self, root)
+			got := quotaOf(t, c.self, c.files)
 			assert.InDelta(t, c.want.share, got.share, 1e-12)
 			assert.Equal(t, c.want.period, got.period)
 		})
@@ -61,15 +67,7 @@ func TestQuotaUsedUp(t *testing.T) {
 		{"no quota", "0::/job\n", map[string]string{"job/cpu.stat": "nr_throttled 4\n"}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			root := t.TempDir()
-			for name, text := range c.files {
-				path := filepath.Join(root, name)
-				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-				require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-			}
-			self := filepath.Join(root, "self")
-			require.NoError(t, os.WriteFile(self, []byte(c.self), 0o644))
-			assert.InDelta(t, c.want, findQuota(self, root).usedUp(), 1e-9)
+			assert.InDelta(t, c.want, quotaOf(t, c.self, c.files).usedUp(), 1e-9)
 		})
 	}
 }
