@@ -175,7 +175,7 @@ func (s *Levels) settle(raw, computed, counts, z float64) {
 		} else {
 			// One sample less: an alarm selects samples that are far off, and their mean is biased by it.
 			less := max(1, count-1)
-			s.discover(mean, less, side.seconds*(less/count))
+			s.drift(mean, less, side.seconds*(less/count))
 		}
 		return
 	}
@@ -220,6 +220,20 @@ func (s *Levels) discover(mean, count, seconds float64) {
 	s.remember(s.present)
 	s.present = level{mean: mean, variance: s.present.variance, weight: count, seconds: seconds}
 	s.enter()
+}
+
+// drift makes a new level the present one to which the rate has come in small steps. The visit goes on there, and the level before
+// leaves it its habits: rates that change for other reasons than a load would otherwise look like one that comes and goes.
+func (s *Levels) drift(mean, count, seconds float64) {
+	was, age := s.present, s.age
+	s.present = level{
+		mean: mean, variance: was.variance, weight: count, seconds: seconds,
+		lasting: was.lasting - 1, passed: was.passed, stayed: was.stayed, ended: was.ended,
+	}
+	was.lasting, was.passed, was.stayed, was.ended = 0, 0, 0, 0
+	s.remember(was)
+	s.enter()
+	s.age = age
 }
 
 func (s *Levels) leave() {

@@ -134,6 +134,20 @@ func TestLevelsFollowsADrift(t *testing.T) {
 	}
 }
 
+// A rank speeds up little by little while a load is there: its visit is as long as the load.
+func TestLevelsDoesNotTakeADriftForAVisit(t *testing.T) {
+	var s Levels
+	rng := rand.New(rand.NewPCG(1, 7))
+	feed(&s, rng, 10, 0.05, 20)
+	for _, rate := range []float64{4, 4.4, 4.8} {
+		feed(&s, rng, rate, 0.05, 20)
+	}
+	assert.Greater(t, s.Changes(), 1, "the drift was seen")
+	feed(&s, rng, 10, 0.05, 5)
+	_, stayed := s.Elsewhere()
+	assert.InDelta(t, 60, stayed, 5)
+}
+
 func TestLevelsFollowsAFactorOfAThousand(t *testing.T) {
 	var s Levels
 	rng := rand.New(rand.NewPCG(1, 8))

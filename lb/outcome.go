@@ -5,7 +5,7 @@ package lb
 //
 //	efficiency = work done / (elapsed time x sum of the rates),
 //
-// from the period before the movement to the first whole one after it. Where a sweep is shorter than a few scheduling
+// from the period before the movement to the best of the first whole ones after it: a pipeline fills anew behind a movement. Where a sweep is shorter than a few scheduling
 // quanta, ranks wait for each other however well the work fits their rates, and most of what is promised does not come.
 type outcome struct {
 	promised, brought float64 // sums over movements in which older ones fade
@@ -15,7 +15,8 @@ type outcome struct {
 	interaction int     // whose instruction it was
 	before      float64 // efficiency measured before it
 	rise        float64 // promised
-	whole       bool    // the next period is one that began after the movement
+	periods     int     // since the movement, the one that holds it included
+	after       float64 // the best efficiency of those that began after it
 }
 
 const (
@@ -25,6 +26,8 @@ const (
 	outcomePrior = 0.2
 	// outcomeFull is the part of the promises kept that is as good as all: the samples are noisy.
 	outcomeFull = 0.8
+	// outcomePeriods is how many periods that began after a movement may show what it has brought.
+	outcomePeriods = 3
 	// outcomeForget is how much is forgotten with each interaction: after some hundreds a movement is tried again.
 	outcomeForget = 0.995
 	// distrust is the part of the promise below which a refusal says that movements have not paid.
@@ -47,20 +50,30 @@ func (o *outcome) observe(efficiency float64, obeyed int, changed bool) {
 		o.pending = false
 	case obeyed < o.interaction:
 		o.before = efficiency
-	case !o.whole:
-		o.whole = true // this period holds the movement itself
+	case o.periods == 0:
+		o.periods = 1 // it holds the movement itself
 	default:
-		o.promised = outcomeFade*o.promised + o.rise
-		// A fall counts as nothing brought, not as less: or a few would silence the balancer for ever. The ledger counts it.
-		o.brought = outcomeFade*o.brought + min(o.rise, max(0, efficiency-o.before))
-		o.pending = false
+		o.after = max(o.after, efficiency)
+		if o.periods++; o.periods > outcomePeriods || o.after >= o.before+o.rise {
+			o.judge()
+		}
 	}
+}
+
+func (o *outcome) judge() {
+	o.promised = outcomeFade*o.promised + o.rise
+	// A fall counts as nothing brought, not as less: or a few would silence the balancer for ever. The ledger counts it.
+	o.brought = outcomeFade*o.brought + min(o.rise, max(0, o.after-o.before))
+	o.pending = false
 }
 
 // promise notes a movement that was ordered.
 func (o *outcome) promise(interaction int, rise float64) {
+	if o.pending && o.periods > 1 {
+		o.judge() // by what has been seen
+	}
 	if rise > 0 {
-		o.pending, o.whole = true, false
+		o.pending, o.periods, o.after = true, 0, 0
 		o.interaction, o.before, o.rise = interaction, o.latest, rise
 	}
 }

@@ -263,7 +263,9 @@ func TestOutcome(t *testing.T) {
 		o.promise(k, rise)
 		o.observe(0.5, k-1, false) // not obeyed yet
 		o.observe(0.1, k, false)   // with the movement in it
-		o.observe(after, k+1, false)
+		for range outcomePeriods {
+			o.observe(after, k+1, false)
+		}
 	}
 	t.Run("trusts at first", func(t *testing.T) {
 		var o outcome
@@ -334,6 +336,26 @@ func TestOutcome(t *testing.T) {
 		o.observe(0.9, 1, false)
 		assert.InDelta(t, 0.4, o.promised, 1e-12)
 		assert.InDelta(t, 0.4, o.brought, 1e-12)
+	})
+	t.Run("a pipeline may fill first", func(t *testing.T) {
+		var o outcome
+		move(&o, 0, 0.4, 0.5)
+		assert.Less(t, o.trust(), 1.0)
+		o = outcome{}
+		o.observe(0.5, 0, false)
+		o.promise(1, 0.4)
+		for _, efficiency := range []float64{0.3, 0.5, 0.9, 0.9} {
+			o.observe(efficiency, 1, false)
+		}
+		assert.Equal(t, 1.0, o.trust())
+	})
+	t.Run("the next movement ends the judgement", func(t *testing.T) {
+		var o outcome
+		o.promise(1, 0.4)
+		o.observe(0.5, 1, false)
+		o.observe(0.5, 1, false)
+		o.promise(2, 0.4)
+		assert.InDelta(t, 0.4, o.promised, 1e-12)
 	})
 	t.Run("no rise promised, nothing to judge", func(t *testing.T) {
 		var o outcome

@@ -7,8 +7,11 @@ import "shiftwork/internal/machine"
 
 const (
 	// longestBatch is how many sweeps at most a strip is swept in a row. Memory then has a 16th of the work, and where blocks turn
-	// back a rank may be almost as many sweeps ahead of its right neighbour.
+	// back a rank may be almost as many sweeps ahead of its right neighbour. Work moves between batches: longer ones answer a load later.
 	longestBatch = 16
+	// quotaBatch takes its place under CPU quotas, beside a load: then a rank has its processor by chance for more of one quota period and less of
+	// the next. Four such ranks with 40% of a CPU each take 10% longer with 16.
+	quotaBatch = 32
 	// alone is how far blocks lean, so to say, if there is only one: nobody waits for its batches.
 	alone = 2 * longestBatch
 )
@@ -61,26 +64,45 @@ func (x *across) block(b *batch, k int) Range {
 	return rows
 }
 
-// next is the batch that comes next. It ends where blocks turn back or stand upright, which is a batch of its own, with a hook behind
-// each strip. The last batch before that is a long one: when blocks turn back, a rank waits for that of its right neighbour, and is
-// ahead by a strip of the longest.
+// movable reports whether rows can change their owner behind strip number i: behind each where blocks stand still, behind the last where they
+// go down or meet, and nowhere where they turn back.
+func (b *batch) movable(i int) bool {
+	return b.after <= b.lowest() && (b.count == 1 && b.after == b.shift || i == len(b.strips)-1)
+}
+
+// next is the batch that comes next. Batches end where blocks turn back, and are equally long from one such place to the next but for
+// a sweep: two at least, so that rows can change their owner between them.
 func (x *across) next() batch {
 	stop := x.stop()
 	x.lean.step(x.rep.Steps, stop)
 	b := batch{sweep: x.rep.Steps, count: 1, strips: x.strips, shift: x.lean.now, back: x.lean.back(), ordinal: x.current.ordinal + 1}
 	sweeps := 1 // in which blocks go down
-	for l := x.lean; !l.upright() && b.sweep+sweeps < stop; sweeps++ {
-		now := l.now
-		if l.step(b.sweep+sweeps, stop); l.now >= now || l.upright() {
-			break
-		}
+	for l := x.lean; l.after < l.now && b.sweep+sweeps < stop; sweeps++ {
+		l.step(b.sweep+sweeps, stop)
 	}
-	for b.count < 1+(sweeps-1)%longestBatch {
+	for b.count < sweeps/x.batches(sweeps, b.shift > 0) {
 		x.lean.step(b.sweep+b.count, stop)
 		b.count++
 	}
 	b.after = x.lean.after
 	return b
+}
+
+// chooseLongest is how long batches may be, on rank 0.
+func (x *across) chooseLongest() int {
+	if machine.QuotaPeriod() > 0 {
+		return quotaBatch
+	}
+	return longestBatch
+}
+
+// batches is into how many batches so many sweeps are divided, in which blocks go down, from above where they stand upright or not.
+func (x *across) batches(sweeps int, above bool) int {
+	n := (sweeps + x.longest - 1) / x.longest
+	if above && sweeps > 1 {
+		n = max(2, n)
+	}
+	return n
 }
 
 // downs are the parts of strip number i, one of each sweep of a batch, of the last row to the left of a boundary, which is in front of row lo when

@@ -136,9 +136,11 @@ type across struct {
 	pieces   []piece
 
 	lean     lean
+	leaning  int     // by how many rows blocks are shifted at the hook to which this rank has come
+	longest  int     // sweeps of a batch at most
 	leanMost int     // what lean.most may become at most
 	leaned   bool    // it was settled, on rank 0
-	wider    int     // what lean.most becomes when blocks stand upright; 0: it stays
+	wider    int     // what lean.most becomes at the next hook; 0: it stays
 	quantum  float64 // s
 }
 
@@ -147,7 +149,7 @@ type point struct{ sweep, column int }
 
 func (x *across) run(cfg lb.Config) (*Report, error) {
 	d := &x.d
-	all := append(moving(d.Arrays), d.Local...)
+	all := append(x.leaningArrays(), d.Local...)
 	began := x.c.Now()
 	var err error
 	if x.tuner.messages, err = measureMessages(x.c); err != nil { // always: ranks whose arguments differ must come to hooks.New
@@ -158,7 +160,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	if cfg.DedicatedMaster {
 		workers--
 	}
-	x.leanMost = d.mostLean(workers)
+	x.leanMost, x.longest = d.mostLean(workers), longestBatch
 	if d.mayLean() && workers == 1 {
 		x.lean.most = alone
 	}
@@ -191,7 +193,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	if err := x.pauses.load(x.h.Ranges()); err != nil {
 		return nil, err
 	}
-	if err := x.boundary.rows(x.own, x.left >= 0, x.right >= 0); err != nil {
+	if err := x.boundary.rows(x.own, 0, x.left >= 0, x.right >= 0); err != nil {
 		return nil, err
 	}
 	x.rep.Time, err = timed(x.c, func() error {
@@ -302,12 +304,19 @@ func (x *across) batch() error {
 		}
 		// What follows happens between this strip and the next one.
 		x.at.column = b.strips[i].Hi
-		if !x.lean.upright() {
-			if err := x.h.Pass(b.count); err != nil {
+		phases := b.count
+		if b.movable(i) {
+			phases-- // the hook is one
+		}
+		if phases > 0 {
+			if err := x.h.Pass(phases); err != nil {
 				return err
 			}
+		}
+		if phases == b.count {
 			continue
 		}
+		x.leaning = b.lowest()
 		have := x.own
 		moved, err := x.h.Hook()
 		if err != nil {
@@ -414,7 +423,7 @@ func (x *across) before(have, want dist.Range) error {
 func (x *across) resume(have Range) error {
 	x.setOwn()
 	left, right := x.left >= 0 && have.Lo != x.own.Lo, x.right >= 0 && have.Hi != x.own.Hi
-	return x.boundary.rows(x.own, left, right)
+	return x.boundary.rows(x.own, x.leaning, left, right)
 }
 
 // gather returns when all ranks have finished the sweep, with nothing under way.

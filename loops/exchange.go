@@ -24,10 +24,10 @@ type exchange struct {
 	reqs        []comm.Request
 }
 
-// rows exchanges whole boundary rows with the left and/or right neighbour, in all arrays: afterwards row own.Lo-1
-// is the left neighbour's last and row own.Hi the right neighbour's first, with more behind each.
-func (x *exchange) rows(own Range, withLeft, withRight bool) error {
-	if err := x.start(own, withLeft, withRight); err != nil {
+// rows exchanges whole boundary rows with the left and/or right neighbour, in all arrays, where the boundary lies shift rows higher than own
+// says: afterwards row own.Lo-1 is the left neighbour's last and row own.Hi the right neighbour's first, with more behind each.
+func (x *exchange) rows(own Range, shift int, withLeft, withRight bool) error {
+	if err := x.start(own, shift, withLeft, withRight); err != nil {
 		return err
 	}
 	return x.finish()
@@ -35,30 +35,33 @@ func (x *exchange) rows(own Range, withLeft, withRight bool) error {
 
 // start begins what rows does. Until it is finished the neighbours' rows must be neither read nor written, and this
 // rank's boundary rows not written.
-func (x *exchange) start(own Range, withLeft, withRight bool) error {
+func (x *exchange) start(own Range, shift int, withLeft, withRight bool) error {
 	if own.Empty() {
 		return nil
 	}
-	start := func(q comm.Request, err error) error {
-		x.reqs = append(x.reqs, q)
-		return err
-	}
-	for _, a := range x.arrays {
-		if withLeft {
-			if err := start(x.c.Irecv(x.left, tagRows, a.Bytes(Span(own.Lo-1-x.more, own.Lo)))); err != nil {
-				return err
-			}
-			if err := start(x.c.Isend(x.left, tagRows, a.Bytes(Span(own.Lo, own.Lo+1+x.more)))); err != nil {
-				return err
-			}
+	if withLeft {
+		if err := x.along(x.left, Span(own.Lo+shift, own.Lo+1+x.more), Span(own.Lo-1-x.more, own.Lo+shift)); err != nil {
+			return err
 		}
-		if withRight {
-			if err := start(x.c.Irecv(x.right, tagRows, a.Bytes(Span(own.Hi, own.Hi+1+x.more)))); err != nil {
-				return err
-			}
-			if err := start(x.c.Isend(x.right, tagRows, a.Bytes(Span(own.Hi-1-x.more, own.Hi)))); err != nil {
-				return err
-			}
+	}
+	if withRight {
+		return x.along(x.right, Span(own.Hi-1-x.more, own.Hi+shift), Span(own.Hi+shift, own.Hi+1+x.more))
+	}
+	return nil
+}
+
+// along begins to exchange the given rows with one neighbour.
+func (x *exchange) along(neighbour int, mine, theirs Range) error {
+	for _, a := range x.arrays {
+		q, err := x.c.Irecv(neighbour, tagRows, a.Bytes(theirs))
+		x.reqs = append(x.reqs, q)
+		if err != nil {
+			return err
+		}
+		q, err = x.c.Isend(neighbour, tagRows, a.Bytes(mine))
+		x.reqs = append(x.reqs, q)
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,13 +1,15 @@
 package loops
 
+import "shiftwork/hooks"
+
 // Blocks that stand still let a rank be one sweep ahead of its right neighbour: it needs the neighbour's first row of the
 // sweep before. Where a sweep takes less than a scheduling slice, ranks then stall whenever one of them is off its core.
 // Blocks that lean, by one row more from sweep to sweep, have no such need: README.md, "Leaning".
 
 const (
 	// leanQuanta is how many scheduling quanta a lean lasts, from one side to the other. At its end a rank must wait for its
-	// right neighbour; a neighbour that was off its core for a quantum then costs about that much. But ranks move work only once a lean.
-	leanQuanta = 12
+	// right neighbour; a neighbour that was off its core for a quantum then costs about that much.
+	leanQuanta = 24
 	// batchTime is how long a lean may last, in s of computing, for the sake of twoBatches sweeps, in two batches, one to each side. More would
 	// save little memory traffic, and turning back be rarer only: four ranks with 40% of a CPU each, one beside a load, take 8% longer with 16
 	// sweeps, and as long with 32 or 48.
@@ -41,9 +43,6 @@ func (l *lean) step(sweep, stop int) {
 	}
 }
 
-// upright reports whether blocks stand where they belong, so that rows can change their owner. Each lean comes by this once.
-func (l *lean) upright() bool { return l.now == 0 && l.after <= 0 }
-
 // back reports whether this sweep takes over rows from the right.
 func (l *lean) back() bool { return l.now > l.previous }
 
@@ -53,6 +52,28 @@ func notice(most int) int {
 		return 0
 	}
 	return 2*most + 2
+}
+
+// leaningArray is an array whose iterations are the rows that they stand for at a hook, where blocks may lean: those of an inner boundary are as
+// many rows higher as blocks are shifted. Rows at the ends of the loop, whose blocks do not lean there, never move.
+type leaningArray struct {
+	Array
+	by *int
+}
+
+func (a leaningArray) rows(r Range) Range { return Span(r.Lo+*a.by, r.Hi+*a.by) }
+
+func (a leaningArray) Bytes(r Range) []byte              { return a.Array.Bytes(a.rows(r)) }
+func (a leaningArray) Pack(r Range, buf []byte) []byte   { return a.Array.Pack(a.rows(r), buf) }
+func (a leaningArray) Unpack(r Range, data []byte) error { return a.Array.Unpack(a.rows(r), data) }
+
+// leaningArrays are the loop's arrays as the run time moves their rows.
+func (x *across) leaningArrays() []hooks.Array {
+	arrays := make([]hooks.Array, len(x.d.Arrays))
+	for i, a := range x.d.Arrays {
+		arrays[i] = leaningArray{a, &x.leaning}
+	}
+	return arrays
 }
 
 // mayLean reports whether this loop's Body and its data allow that blocks lean.
@@ -90,8 +111,8 @@ func (x *across) chooseLean(sweep, elapsed float64) (most, ever int) {
 	if most > now && float64(most) < leanGrowth*float64(now) {
 		most = now
 	}
-	if rest := most % longestBatch; rest < most && rest < longestBatch/2 { // a short batch would do little
-		most -= rest
+	if sweeps := 2*most + 1; sweeps > x.longest && sweeps%x.longest < x.longest/2 { // one batch more would make all of them short
+		most -= (sweeps%x.longest + 1) / 2
 	}
 	return most, ever
 }
@@ -109,7 +130,7 @@ func (x *across) setLean(most, ever int) {
 	x.h.SetUnsteady(false)
 }
 
-// widen is called where blocks stand upright. Blocks that lean farther than ever come over rows that this rank has nothing of:
+// widen is called at a hook. Blocks that lean farther than ever come over rows that this rank has nothing of:
 // what they have besides strips, such as fixed columns, must be there.
 func (x *across) widen() error {
 	if err := x.catchUp(); err != nil {
@@ -117,5 +138,5 @@ func (x *across) widen() error {
 	}
 	x.boundary.more, x.lean.most, x.wider = x.wider, x.wider, 0
 	x.h.SetUnsteady(false)
-	return x.boundary.rows(x.own, x.left >= 0, x.right >= 0)
+	return x.boundary.rows(x.own, x.leaning, x.left >= 0, x.right >= 0)
 }

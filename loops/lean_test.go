@@ -157,8 +157,8 @@ func TestLeaningHidesSlices(t *testing.T) {
 	}
 }
 
-// Four ranks, the second of which shares its core, by slices of 10 ms, for 3 s of every 6. A lean takes about as long as a balancing
-// period: loads are answered soon.
+// Four ranks, the second of which shares its core, by slices of 10 ms, for 3 s of every 6. Blocks lean for several
+// balancing periods, but work moves between batches: loads are answered soon.
 func TestLeansAnswerALoadSoon(t *testing.T) {
 	const (
 		sweep, sweeps = 2.5e-3, 4000 // s; ideally 10.79 s beside the load
@@ -192,7 +192,7 @@ func TestLeansAnswerALoadSoon(t *testing.T) {
 	still, moving := run(off), run(lb.Auto())
 	removed := (still.Time - moving.Time) / (still.Time - 10.79)
 	t.Logf("%.2f s, balanced %.2f s, leaning by %d rows: %.2f of what can be removed", still.Time, moving.Time, moving.Lean, removed)
-	assert.LessOrEqual(t, moving.Lean, 24)
+	assert.Greater(t, moving.Lean, 24)
 	assert.Greater(t, removed, 0.85)
 }
 
@@ -223,7 +223,7 @@ func TestALeanLeavesRows(t *testing.T) {
 	slow, few := run(sim.Constant(1e-3))
 	again, many := run([]sim.Step{{From: 0, Speed: 1}, {From: 0.1, Speed: 1e-2}, {From: 2, Speed: 1}})
 	t.Logf("lean %d; beside a slow rank %d, which has %d rows; after it has recovered %d and %d rows", even.Lean, slow.Lean, few, again.Lean, many)
-	assert.Equal(t, 16, even.Lean, "whole batches within 960/3/16")
+	assert.Equal(t, 20, even.Lean, "960/3/16: 41 sweeps in three batches")
 	assert.Zero(t, slow.Lean)
 	assert.LessOrEqual(t, few, 3)
 	assert.Equal(t, even.Lean, again.Lean)

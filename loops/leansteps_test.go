@@ -7,6 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
+// upright reports whether blocks stand where they belong, on their way down or because ranks meet.
+func (l *lean) upright() bool { return l.now == 0 && l.after <= 0 }
+
 // A step is one row down or any number up; blocks stand upright where ranks meet and never lean farther than they may, also
 // where that changes; and a long stretch lets rows change their owner again and again.
 func TestLeanSteps(t *testing.T) {

@@ -237,7 +237,7 @@ func (x *across) retune() error {
 		return err
 	}
 	x.tuner.reqs = x.tuner.reqs[:0]
-	answer := make([]float64, 4)
+	answer := make([]float64, 5)
 	if x.c.Rank() == 0 {
 		all, err := x.hear()
 		if err != nil {
@@ -245,7 +245,7 @@ func (x *across) retune() error {
 		}
 		block, next, sweep := x.choose(all)
 		lean, ever := x.chooseLean(sweep, longest(all))
-		answer[0], answer[1], answer[2], answer[3] = float64(block), float64(next), float64(lean), float64(ever)
+		answer[0], answer[1], answer[2], answer[3], answer[4] = float64(block), float64(next), float64(lean), float64(ever), float64(x.chooseLongest())
 		for r := 1; r < x.c.Size(); r++ {
 			q, err := x.c.Isend(r, tagTune, comm.BytesOf(answer))
 			if err != nil {
@@ -263,6 +263,7 @@ func (x *across) retune() error {
 	// Known from the first choice on, and the same on every rank: each is at the same hook.
 	x.h.SetPhases(x.h.PhasesDone() + (x.d.Outer-x.rep.Steps)*len(x.strips))
 	x.setLean(int(answer[2]), int(answer[3]))
+	x.longest = int(answer[4])
 	x.askAt(int(answer[1]), laterAnswer+2*keep(max(x.lean.most, x.wider))) // a rank may be a lean behind
 	return nil
 }
@@ -323,7 +324,7 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	loop.Fixed += record.Waiting
 	fewest := 0
 	if x.leanMost > 0 { // README.md, "Several sweeps in a batch"; for another bound see "What a receiver must buffer"
-		fewest = x.stripsToLean((slices.Max(record.Iteration)+record.Incr+record.DelayIncr)*float64(loop.Iterations), record.Fixed+longestBatch*bodysShare*record.PerStrip)
+		fewest = x.stripsToLean((slices.Max(record.Iteration)+record.Incr+record.DelayIncr)*float64(loop.Iterations), record.Fixed, bodysShare*record.PerStrip)
 		switch {
 		case comm.IsCrowded(x.c): // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
 			fewest, loop.Sync = max(fewestStrips, fewest/2), pipeline.Ahead
@@ -352,20 +353,25 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	return record.Block, x.rep.Steps + sweepsBetween(cost, sweep), sweep
 }
 
-// stripsToLean is how many strips there should be at least where blocks lean, if the columns of a sweep take sweep s, on the way included, and
-// one more strip of a batch takes strip s. Once a lean, when blocks turn back, a rank waits for one of its right neighbour's: the fewer there
-// are, the longer. The sum of the two, with L sweeps a lean and n strips, is least for
+// stripsToLean is how many strips there should be at least where blocks lean, if the columns of a sweep take sweep s, on the way included,
+// one more strip of a batch costs strip s, and another perSweep s for each of its sweeps. Once a lean, when blocks turn back, a rank waits for
+// one strip of its right neighbour's batch: the fewer there are, the longer. The sum of the two, with L sweeps a lean in batches of B, and n
+// strips, is least for
 //
-//	n strip L/longestBatch = longestBatch sweep/n
-func (x *across) stripsToLean(sweep, strip float64) int {
+//	n (strip + B perSweep) L/B = B sweep/n
+func (x *across) stripsToLean(sweep, strip, perSweep float64) int {
 	lean := max(x.lean.most, x.wider)
 	if lean == 0 {
 		lean = x.leanMost
 	}
+	sweeps := 2*lean + 1
+	number := x.batches(sweeps, true)
+	length := float64(sweeps) / float64(number)
+	strip += length * perSweep
 	if !(strip > 0) {
 		return mostStrips
 	}
-	best := longestBatch * math.Sqrt(sweep/(strip*float64(2*lean+1)))
+	best := math.Sqrt(length * sweep / (strip * float64(number)))
 	return int(math.Round(min(max(best, fewestStrips), mostStrips)))
 }
 
