@@ -24,6 +24,7 @@ type grain struct {
 	doubt         doubt   // where in a comparison with a shorter chunk
 	before, short float64 // work units/s: of the chunk before the shorter one, and of that one
 	halving       bool    // the shorter chunk is half of the chosen length, not a quarter
+	again         bool    // the next comparison is with a longer chunk
 	agreed        int     // comparisons in a row that found the shorter chunk as fast
 	rest, resting int     // chunks between comparisons, and those left before the next
 }
@@ -39,7 +40,7 @@ type doubt int
 
 const (
 	doubtNone  doubt = iota
-	doubtShort       // half of the chosen length, or a quarter
+	doubtShort       // half of the chosen length, or a quarter; or four times as long
 	doubtAfter       // the chosen length, to be compared with that and the one before
 )
 
@@ -96,6 +97,7 @@ func (g *grain) learn(n int, rate, quanta float64) {
 	case g.previous.length > 0 && g.best < g.worth()*g.previous.rate:
 		if g.earlier.length > 0 {
 			g.settle(g.previous.length)
+			g.again, g.resting = true, grainWait // one trial, perhaps while others read all of B for a few rows each, is weak evidence
 			return
 		}
 		g.size, g.best, g.down = g.previous.length, g.previous.rate, true // longer ones are no better, from the first length on
@@ -123,6 +125,11 @@ func (g *grain) worth() float64 {
 		return later
 	}
 	return max(grainGain, later)
+}
+
+// worthLonger is how many times faster than the chosen length one four times as long must be.
+func (g *grain) worthLonger() float64 {
+	return max(grainGain, 1+grainDelay*float64((grainStep-1)*g.size)*g.quanta)
 }
 
 // learnCall makes of two trials what a call costs: a chunk of n iterations takes as long as n + call. Iterations cannot be told
@@ -166,6 +173,14 @@ func (g *grain) reconsider(n int, rate float64, long bool) {
 		g.short, g.doubt = rate, doubtAfter
 	case doubtAfter:
 		mean := (g.before + rate) / 2
+		if g.again {
+			if g.again, g.doubt = false, doubtNone; g.short > mean*g.worthLonger() {
+				g.size *= grainStep
+			}
+			g.rest = max(grainWait, g.restByCost())
+			g.resting = g.rest
+			return
+		}
 		g.before, g.doubt = rate, doubtShort
 		if g.short*grainGain < mean {
 			g.agreed, g.doubt, g.halving = 0, doubtNone, !g.halving
@@ -182,10 +197,13 @@ func (g *grain) reconsider(n int, rate float64, long bool) {
 
 // length is that of the next chunk, where the choice and not the period sets it.
 func (g *grain) length() int {
-	if g.doubt == doubtShort {
-		return g.shortened()
+	switch {
+	case g.doubt != doubtShort:
+		return g.size
+	case g.again:
+		return grainStep * g.size
 	}
-	return g.size
+	return g.shortened()
 }
 
 // shortened is the length that is compared with the chosen one. The trials have missed by half of their step at most; once that has turned

@@ -110,6 +110,32 @@ func TestALengthChosenInErrorIsCorrected(t *testing.T) {
 	}
 }
 
+// The trial of a long chunk may have been disturbed, so that a short one was chosen; or that is as fast.
+func TestALengthTooShortIsCorrected(t *testing.T) {
+	for name, c := range map[string]struct {
+		until func(n int) int // as fast as a chunk of so many
+		want  int
+	}{
+		"disturbed": {func(n int) int { return n }, 64},
+		"as fast":   {func(n int) int { return min(n, 16) }, 16},
+	} {
+		rate := func(n int) float64 { n = c.until(n); return float64(n) / (float64(n) + 20) }
+		var g grain
+		for left := 1300; !g.settled; {
+			n := g.next(1, left, left)
+			if n < 64 {
+				g.learn(n, rate(n), 0.05*float64(n))
+			} else {
+				g.learn(n, rate(n)/3, 0.05*float64(n))
+			}
+			left -= n
+		}
+		assert.Equal(t, 16, g.size, name)
+		lengths := rounds(&g, 8, 0, func(n, _ int) float64 { return rate(n) })
+		assert.Equal(t, c.want, lengths[7], "%s: %v", name, lengths)
+	}
+}
+
 func TestALengthThatPaysStays(t *testing.T) {
 	g := settledAt(64)
 	short := 0
