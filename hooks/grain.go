@@ -97,7 +97,11 @@ func (g *grain) learn(n int, rate, quanta float64) {
 	case g.previous.length > 0 && g.best < g.worth()*g.previous.rate:
 		if g.earlier.length > 0 {
 			g.settle(g.previous.length)
-			g.again, g.resting = true, grainWait // one trial, perhaps while others read all of B for a few rows each, is weak evidence
+			// One trial, perhaps while others read all of B for a few rows each, is weak evidence, and another costs little if it is no longer
+			// than a balancing period.
+			if float64(grainStep*g.size)*g.quanta <= grainPeriod {
+				g.again, g.resting = true, grainWait
+			}
 			return
 		}
 		g.size, g.best, g.down = g.previous.length, g.previous.rate, true // longer ones are no better, from the first length on
