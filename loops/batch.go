@@ -9,8 +9,8 @@ const (
 	// longestBatch is how many sweeps at most a strip is swept in a row. Memory then has a 16th of the work, and where blocks turn
 	// back a rank may be almost as many sweeps ahead of its right neighbour. Work moves between batches: longer ones answer a load later.
 	longestBatch = 16
-	// quotaBatch takes its place under CPU quotas, beside a load: then a rank has its processor by chance for more of one quota period and less of
-	// the next. Four such ranks with 40% of a CPU each take 10% longer with 16.
+	// quotaBatch takes its place under CPU quotas: chance decides how much of each quota period a load leaves to a rank, and it takes more slack to
+	// even that out. Four ranks with 40% of a CPU each, one beside a load, take 10% longer with 16.
 	quotaBatch = 32
 	// alone is how far blocks lean, so to say, if there is only one: nobody waits for its batches.
 	alone = 2 * longestBatch
@@ -65,7 +65,7 @@ func (x *across) block(b *batch, k int) Range {
 }
 
 // movable reports whether rows can change their owner behind strip number i: behind each where blocks stand still, behind the last where they
-// go down or meet, and nowhere where they turn back.
+// go down or meet, and behind none where they turn back.
 func (b *batch) movable(i int) bool {
 	return b.after <= b.lowest() && (b.count == 1 && b.after == b.shift || i == len(b.strips)-1)
 }
