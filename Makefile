@@ -45,10 +45,11 @@ lint: setup
 
 test: lint test-nompi test-mpi
 
-# Everything but MPI, twice: with the race detector (which needs cgo, our code does not, and takes ten times as long: -short is a fifth of the
-# random cases), and as it builds anywhere, with all of them.
+# Everything but MPI, twice: with the race detector (which needs cgo, our code does not), and as it builds anywhere. The long tests in virtual
+# time run once: one rank at a time computes there, and the detector makes them ten times as long.
+VIRTUAL := ALeanLeavesRows|ARepeatedLoopLearnsItsWeights|TheChosenBlockSizeIsWithinFivePercentOfTheBest|UniformLoopsDecideAsBefore|LeansAnswerALoadSoon
 test-nompi: setup
-	CGO_ENABLED=1 go test -race -short -timeout 8m -tags nompi ./...
+	CGO_ENABLED=1 go test -race -skip '^Test($(VIRTUAL))$$' -timeout 8m -tags nompi ./...
 	CGO_ENABLED=0 go test -timeout 8m -tags nompi ./...
 	CGO_ENABLED=0 go test -C metrics -timeout 8m ./... # a module of its own
 
