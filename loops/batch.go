@@ -12,8 +12,6 @@ const (
 	// quotaBatch takes its place under CPU quotas: chance decides how much of each quota period a load leaves to a rank, and it takes more slack to
 	// even that out. Four ranks with 40% of a CPU each, one beside a load, take 10% longer with 16.
 	quotaBatch = 32
-	// batchQuanta is how many scheduling quanta a batch may last, two balancing periods, if it has shortestBatch sweeps at least.
-	batchQuanta, shortestBatch = 20, 4
 	// alone is how far blocks lean, so to say, if there is only one: nobody waits for its batches.
 	alone = 2 * longestBatch
 )
@@ -90,16 +88,12 @@ func (x *across) next() batch {
 	return b
 }
 
-// chooseLongest is how many sweeps a batch may have, on rank 0, if one should take sweep s.
-func (x *across) chooseLongest(sweep float64) int {
-	longest := longestBatch
+// chooseLongest is how long batches may be, on rank 0.
+func (x *across) chooseLongest() int {
 	if machine.QuotaPeriod() > 0 {
-		longest = quotaBatch
+		return quotaBatch
 	}
-	if !(sweep > 0) {
-		return longest
-	}
-	return int(min(float64(longest), max(shortestBatch, batchQuanta*x.quantum/sweep)))
+	return longestBatch
 }
 
 // batches is into how many batches so many sweeps are divided, in which blocks go down, from above where they stand upright or not.

@@ -245,7 +245,7 @@ func (x *across) retune() error {
 		}
 		block, next, sweep := x.choose(all)
 		lean, ever := x.chooseLean(sweep, longest(all))
-		answer[0], answer[1], answer[2], answer[3], answer[4] = float64(block), float64(next), float64(lean), float64(ever), float64(x.chooseLongest(sweep))
+		answer[0], answer[1], answer[2], answer[3], answer[4] = float64(block), float64(next), float64(lean), float64(ever), float64(x.chooseLongest())
 		for r := 1; r < x.c.Size(); r++ {
 			q, err := x.c.Isend(r, tagTune, comm.BytesOf(answer))
 			if err != nil {
