@@ -228,7 +228,8 @@ func (s *Levels) drift(mean, count, seconds float64) {
 	was, age := s.present, s.age
 	s.present = level{
 		mean: mean, variance: was.variance, weight: count, seconds: seconds,
-		lasting: was.lasting - 1, passed: was.passed, stayed: was.stayed, ended: was.ended,
+		lasting: was.lasting - 1, // enter counts it
+		passed:  was.passed, stayed: was.stayed, ended: was.ended,
 	}
 	was.lasting, was.passed, was.stayed, was.ended = 0, 0, 0, 0
 	s.remember(was)

@@ -21,8 +21,8 @@ type grain struct {
 	quanta           float64 // scheduling quanta that an iteration takes, in the latest chunk
 
 	binding       bool    // the next chunk would be shorter but for size
-	doubt         doubt   // where in a comparison with a shorter chunk
-	before, short float64 // work units/s: of the chunk before the shorter one, and of that one
+	doubt         doubt   // where in a comparison with a chunk of another length
+	before, other float64 // work units/s: of the chunk before the shorter or longer one, and of that one
 	halving       bool    // the shorter chunk is half of the chosen length, not a quarter
 	again         bool    // the next comparison is with a longer chunk
 	agreed        int     // comparisons in a row that found the shorter chunk as fast
@@ -40,7 +40,7 @@ type doubt int
 
 const (
 	doubtNone  doubt = iota
-	doubtShort       // half of the chosen length, or a quarter; or four times as long
+	doubtOther       // half of the chosen length, or a quarter; or four times as long
 	doubtAfter       // the chosen length, to be compared with that and the one before
 )
 
@@ -94,12 +94,12 @@ func (g *grain) learn(n int, rate, quanta float64) {
 		g.settle(g.size * grainStep)
 	case g.down:
 		g.shorter()
-	case g.previous.length > 0 && g.best < g.worth()*g.previous.rate:
+	case g.previous.length > 0 && g.best < g.worth(g.previous.length, g.size)*g.previous.rate:
 		if g.earlier.length > 0 {
 			g.settle(g.previous.length)
 			// One trial, perhaps while others read all of B for a few rows each, is weak evidence, and another costs little if it is no longer
 			// than a balancing period.
-			if float64(grainStep*g.size)*g.quanta <= grainPeriod {
+			if g.step() == grainStep {
 				g.again, g.resting = true, grainWait
 			}
 			return
@@ -121,19 +121,14 @@ func (g *grain) step() int {
 	return grainStep
 }
 
-// worth is how many times faster than the one before the length under trial must be. A chunk that is too short cannot be made up for
+// worth is how many times faster than a shorter chunk a longer one must be. A chunk that is too short cannot be made up for
 // later, one that is too long is found out.
-func (g *grain) worth() float64 {
-	later := 1 + grainDelay*float64(g.size-g.previous.length)*g.quanta
-	if g.size < grainStep*g.previous.length {
+func (g *grain) worth(shorter, longer int) float64 {
+	later := 1 + grainDelay*float64(longer-shorter)*g.quanta
+	if longer < grainStep*shorter {
 		return later
 	}
 	return max(grainGain, later)
-}
-
-// worthLonger is how many times faster than the chosen length one four times as long must be.
-func (g *grain) worthLonger() float64 {
-	return max(grainGain, 1+grainDelay*float64((grainStep-1)*g.size)*g.quanta)
 }
 
 // learnCall makes of two trials what a call costs: a chunk of n iterations takes as long as n + call. Iterations cannot be told
@@ -171,22 +166,22 @@ func (g *grain) reconsider(n int, rate float64, long bool) {
 	switch g.doubt {
 	case doubtNone:
 		if g.resting--; g.resting <= 0 {
-			g.before, g.doubt = rate, doubtShort
+			g.before, g.doubt = rate, doubtOther
 		}
-	case doubtShort:
-		g.short, g.doubt = rate, doubtAfter
+	case doubtOther:
+		g.other, g.doubt = rate, doubtAfter
 	case doubtAfter:
 		mean := (g.before + rate) / 2
 		if g.again {
-			if g.again, g.doubt = false, doubtNone; g.short > mean*g.worthLonger() {
+			if g.again, g.doubt = false, doubtNone; g.other > mean*g.worth(g.size, grainStep*g.size) {
 				g.size *= grainStep
 			}
 			g.rest = max(grainWait, g.restByCost())
 			g.resting = g.rest
 			return
 		}
-		g.before, g.doubt = rate, doubtShort
-		if g.short*grainGain < mean {
+		g.before, g.doubt = rate, doubtOther
+		if g.other*grainGain < mean {
 			g.agreed, g.doubt, g.halving = 0, doubtNone, !g.halving
 			g.rest = min(max(2*max(1, g.rest), g.restByCost()), grainRest)
 			g.resting = g.rest
@@ -202,7 +197,7 @@ func (g *grain) reconsider(n int, rate float64, long bool) {
 // length is that of the next chunk, where the choice and not the period sets it.
 func (g *grain) length() int {
 	switch {
-	case g.doubt != doubtShort:
+	case g.doubt != doubtOther:
 		return g.size
 	case g.again:
 		return grainStep * g.size

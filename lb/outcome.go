@@ -5,8 +5,9 @@ package lb
 //
 //	efficiency = work done / (elapsed time x sum of the rates),
 //
-// from the period before the movement to the best of the first whole ones after it: a pipeline fills anew behind a movement. Where a sweep is shorter than a few scheduling
-// quanta, ranks wait for each other however well the work fits their rates, and most of what is promised does not come.
+// from the period before the movement to the best of the first whole ones after it: a pipeline fills anew behind a movement.
+// Where a sweep is shorter than a few scheduling quanta, ranks wait for each other however well the work fits their rates, and
+// most of what is promised does not come.
 type outcome struct {
 	promised, brought float64 // sums over movements in which older ones fade
 	latest            float64 // efficiency measured in the latest period

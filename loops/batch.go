@@ -80,7 +80,7 @@ func (x *across) next() batch {
 	for l := x.lean; l.after < l.now && b.sweep+sweeps < stop; sweeps++ {
 		l.step(b.sweep+sweeps, stop)
 	}
-	for b.count < sweeps/x.batches(sweeps, b.shift > 0) {
+	for most := sweeps / x.batches(sweeps, b.shift > 0); b.count < most; {
 		x.lean.step(b.sweep+b.count, stop)
 		b.count++
 	}

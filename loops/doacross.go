@@ -136,7 +136,6 @@ type across struct {
 	pieces   []piece
 
 	lean     lean
-	leaning  int     // by how many rows blocks are shifted at the hook to which this rank has come
 	longest  int     // sweeps of a batch at most
 	leanMost int     // what lean.most may become at most
 	leaned   bool    // it was settled, on rank 0
@@ -193,7 +192,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	if err := x.pauses.load(x.h.Ranges()); err != nil {
 		return nil, err
 	}
-	if err := x.boundary.rows(x.own, 0, x.left >= 0, x.right >= 0); err != nil {
+	if err := x.boundary.rows(x.own, x.left >= 0, x.right >= 0); err != nil {
 		return nil, err
 	}
 	x.rep.Time, err = timed(x.c, func() error {
@@ -304,19 +303,18 @@ func (x *across) batch() error {
 		}
 		// What follows happens between this strip and the next one.
 		x.at.column = b.strips[i].Hi
-		phases := b.count
-		if b.movable(i) {
-			phases-- // the hook is one
+		if !b.movable(i) {
+			if err := x.h.Pass(b.count); err != nil {
+				return err
+			}
+			continue
 		}
-		if phases > 0 {
-			if err := x.h.Pass(phases); err != nil {
+		if b.count > 1 { // the hook ends the last sweep
+			if err := x.h.Pass(b.count - 1); err != nil {
 				return err
 			}
 		}
-		if phases == b.count {
-			continue
-		}
-		x.leaning = b.lowest()
+		x.boundary.shift = b.lowest()
 		have := x.own
 		moved, err := x.h.Hook()
 		if err != nil {
@@ -423,7 +421,7 @@ func (x *across) before(have, want dist.Range) error {
 func (x *across) resume(have Range) error {
 	x.setOwn()
 	left, right := x.left >= 0 && have.Lo != x.own.Lo, x.right >= 0 && have.Hi != x.own.Hi
-	return x.boundary.rows(x.own, x.leaning, left, right)
+	return x.boundary.rows(x.own, left, right)
 }
 
 // gather returns when all ranks have finished the sweep, with nothing under way.

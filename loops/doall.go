@@ -230,7 +230,7 @@ func (r *inStep) meet(f func() error) error {
 // plain exchanges boundary rows and then calls Body.
 func (r *inStep) plain(repetition int, parts []Range) error {
 	if r.d.Halo {
-		err := r.meet(func() error { return r.boundary.rows(r.h.Range(), 0, r.boundary.left >= 0, r.boundary.right >= 0) })
+		err := r.meet(func() error { return r.boundary.rows(r.h.Range(), r.boundary.left >= 0, r.boundary.right >= 0) })
 		if err != nil {
 			return err
 		}
@@ -262,7 +262,7 @@ const pollParts = 4
 
 // overlapped calls Body for the interior while boundary rows travel, and then for the rows at the edges.
 func (r *inStep) overlapped(repetition int, own, interior Range) error {
-	err := r.meet(func() error { return r.boundary.start(own, 0, r.boundary.left >= 0, r.boundary.right >= 0) })
+	err := r.meet(func() error { return r.boundary.start(own, r.boundary.left >= 0, r.boundary.right >= 0) })
 	if err != nil {
 		return err
 	}

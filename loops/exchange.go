@@ -21,13 +21,14 @@ type exchange struct {
 	arrays      []Array
 	left, right int
 	more        int // rows exchanged along a boundary, beside the first
+	shift       int // by how many rows boundaries between ranks lie higher than blocks say
 	reqs        []comm.Request
 }
 
-// rows exchanges whole boundary rows with the left and/or right neighbour, in all arrays, where the boundary lies shift rows higher than own
-// says: afterwards row own.Lo-1 is the left neighbour's last and row own.Hi the right neighbour's first, with more behind each.
-func (x *exchange) rows(own Range, shift int, withLeft, withRight bool) error {
-	if err := x.start(own, shift, withLeft, withRight); err != nil {
+// rows exchanges whole boundary rows with the left and/or right neighbour, in all arrays: afterwards row own.Lo-1
+// is the left neighbour's last and row own.Hi the right neighbour's first, with more behind each.
+func (x *exchange) rows(own Range, withLeft, withRight bool) error {
+	if err := x.start(own, withLeft, withRight); err != nil {
 		return err
 	}
 	return x.finish()
@@ -35,17 +36,17 @@ func (x *exchange) rows(own Range, shift int, withLeft, withRight bool) error {
 
 // start begins what rows does. Until it is finished the neighbours' rows must be neither read nor written, and this
 // rank's boundary rows not written.
-func (x *exchange) start(own Range, shift int, withLeft, withRight bool) error {
+func (x *exchange) start(own Range, withLeft, withRight bool) error {
 	if own.Empty() {
 		return nil
 	}
 	if withLeft {
-		if err := x.along(x.left, Span(own.Lo+shift, own.Lo+1+x.more), Span(own.Lo-1-x.more, own.Lo+shift)); err != nil {
+		if err := x.along(x.left, Span(own.Lo+x.shift, own.Lo+1+x.more), Span(own.Lo-1-x.more, own.Lo+x.shift)); err != nil {
 			return err
 		}
 	}
 	if withRight {
-		return x.along(x.right, Span(own.Hi-1-x.more, own.Hi+shift), Span(own.Hi+shift, own.Hi+1+x.more))
+		return x.along(x.right, Span(own.Hi-1-x.more, own.Hi+x.shift), Span(own.Hi+x.shift, own.Hi+1+x.more))
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (a leaningArray) Unpack(r Range, data []byte) error { return a.Array.Unpack
 func (x *across) leaningArrays() []hooks.Array {
 	arrays := make([]hooks.Array, len(x.d.Arrays))
 	for i, a := range x.d.Arrays {
-		arrays[i] = leaningArray{a, &x.leaning}
+		arrays[i] = leaningArray{a, &x.boundary.shift}
 	}
 	return arrays
 }
@@ -138,5 +138,5 @@ func (x *across) widen() error {
 	}
 	x.boundary.more, x.lean.most, x.wider = x.wider, x.wider, 0
 	x.h.SetUnsteady(false)
-	return x.boundary.rows(x.own, x.leaning, x.left >= 0, x.right >= 0)
+	return x.boundary.rows(x.own, x.left >= 0, x.right >= 0)
 }
