@@ -53,7 +53,7 @@ type Free struct {
 	called  int           // the master asked for the status of this interaction; -1: none
 	quantum float64       // s, the scheduling quantum
 	period  time.Duration // until the next status, from the last instruction
-	due     time.Duration // of the next status
+	next    time.Duration // when the next status is due
 	final   bool
 	awaited int       // transfers announced by instructions that have not arrived
 	landing []landing // those of them whose data is on its way, in the order of their headers
@@ -62,6 +62,7 @@ type Free struct {
 
 	began, since, start time.Duration
 	ended               time.Duration // when the last chunk was done
+	lap                 lap           // of the chunk under way
 	startCPU            time.Duration // CPU time when the chunk under way began
 	ownProcess          bool          // no other rank in it
 	between             time.Duration // the shortest time from the end of a chunk to the begin of the next: an empty hook
@@ -127,7 +128,7 @@ func NewFree(c comm.Comm, loop FreeLoop, cfg lb.Config) (*Free, error) {
 		f.final = !reporting
 	}
 	f.began = c.Now()
-	f.since, f.due = f.began, f.began
+	f.since, f.next = f.began, f.began
 	if f.trace = find[Tracer](loop.Record); f.trace != nil {
 		f.moves.to = f.trace
 		f.trace.Begin(loop.Name, f.began)
@@ -210,18 +211,24 @@ func (f *Free) Next() (repetition int, r dist.Range, ok bool, err error) {
 	f.chunk = f.cut()
 	if present {
 		f.start, f.startCPU = f.c.Now(), f.cpuTime()
+		f.lap = lap{began: f.start}
 		if f.handedOut > 0 && (f.between == 0 || f.start-f.ended < f.between) {
 			f.between = f.start - f.ended
 		}
 	}
 	f.handedOut += f.chunk.Len()
+	f.help()
+	return f.chunk.repetition, f.chunk.Range, true, nil
+}
+
+// help lets messages that are under way go on while the loop computes.
+func (f *Free) help() {
 	if f.ownProcess && f.carrying() {
 		f.helper.start(func() (bool, error) {
 			err := errors.Join(f.move.reap(), f.land(false))
 			return !f.carrying(), err
 		})
 	}
-	return f.chunk.repetition, f.chunk.Range, true, nil
 }
 
 // cpuTime is the CPU time that this rank has used; 0 where it is not known, or where nobody asks.
@@ -251,14 +258,9 @@ func (f *Free) finishChunk() {
 
 // timeChunk counts the chunk that was handed out last and has ended.
 func (f *Free) timeChunk() {
-	took := f.ended - f.start
-	units := f.loop.Weights.Units(f.chunk.Range)
-	f.compute += took
-	f.units += units
+	f.finishLap(f.ended, 1)
 	f.chunks++
-	if f.trace != nil {
-		f.trace.Span(Span{Computing, f.start, f.ended, f.total.chunks + f.chunks - 1, f.chunk.Range, units})
-	}
+	took, units := f.lap.computed, f.lap.units
 	if took > 0 {
 		f.rate = units / took.Seconds()
 		if f.slowest *= slowestFades; f.slowest == 0 || f.rate < f.slowest {
@@ -270,7 +272,7 @@ func (f *Free) timeChunk() {
 			alone = units / cpu.Seconds()
 		}
 		if f.active {
-			f.grain.learn(f.chunk.Len(), alone, took.Seconds()/f.quantum)
+			f.grain.learn(f.chunk.Len(), alone, took.Seconds()/f.quantum, 1+f.lap.hooks)
 		}
 		if trying && f.grain.settled {
 			f.closeBooks(f.c.Now()) // the rate with short chunks says nothing about the rate from here on
@@ -363,8 +365,7 @@ func (f *Free) hook() error {
 		if err := f.receive(); err != nil {
 			return err
 		}
-		due := f.c.Now() >= f.due && f.grain.settled || f.called == f.k
-		if !f.final && !f.waiting && f.awaited == 0 && (len(f.queue) == 0 || !reported && due) {
+		if f.mayReport() && (len(f.queue) == 0 || !reported && f.due()) {
 			reported = true
 			if err := f.report(); err != nil {
 				return err
@@ -388,6 +389,12 @@ func (f *Free) hook() error {
 		}
 	}
 }
+
+// mayReport says whether the master has heard and said everything before.
+func (f *Free) mayReport() bool { return !f.final && !f.waiting && f.awaited == 0 }
+
+// due says whether a rank that has work, and may report, should.
+func (f *Free) due() bool { return f.c.Now() >= f.next && f.grain.settled || f.called == f.k }
 
 // receive takes in everything that has arrived, without waiting.
 func (f *Free) receive() error {
@@ -471,7 +478,7 @@ func (f *Free) report() error {
 		Wait:   max(0, elapsed-f.compute-f.moved.time).Seconds(),
 		Phases: f.chunks, PhasesLeft: -1,
 		Age:   f.clock.time(now).Seconds(),
-		Owned: f.remaining(), OwnedIterations: f.iterations(),
+		Owned: f.remaining(), OwnedIterations: f.iterations(), Least: f.grain.least(),
 		MoveTime: f.moved.time.Seconds(), MoveTransfers: f.moved.transfers, MoveUnits: f.moved.units,
 	}
 	f.total.rates.add(s.Units, s.Compute)
@@ -506,9 +513,9 @@ func (f *Free) obey(in *instruction) error {
 	f.obeyed = in.interaction
 	f.clock.learn(seconds(in.sent), f.c.Now())
 	f.period = seconds(in.period)
-	f.due = f.since + f.period // of statuses that are so far apart, however long the answer took
+	f.next = f.since + f.period // of statuses that are so far apart, however long the answer took
 	if f.cfg.Interaction == lb.Synchronous {
-		f.due = f.c.Now() + f.period // nothing was done meanwhile
+		f.next = f.c.Now() + f.period // nothing was done meanwhile
 	}
 	f.final = in.final
 	before, gives := f.moved.units, false
@@ -542,11 +549,14 @@ func (f *Free) remaining() float64 {
 	for _, p := range f.queue {
 		units += f.loop.Weights.Units(p.Range) * float64(f.loop.Repeat-p.repetition)
 	}
+	if !f.chunk.Empty() {
+		units += f.loop.Weights.Units(f.chunk.Range)*float64(f.loop.Repeat-f.chunk.repetition) - f.lap.units
+	}
 	return units
 }
 
 func (f *Free) iterations() int {
-	n := 0
+	n := f.chunk.Len()
 	for _, p := range f.queue {
 		n += p.Len()
 	}

@@ -18,7 +18,7 @@ type grain struct {
 
 	first, firstRate float64 // length of the first trial, and its rate
 	call             float64 // iterations that take as long as a call for none, by the trials
-	quanta           float64 // scheduling quanta that an iteration takes, in the latest chunk
+	quanta           float64 // scheduling quanta that an iteration keeps news and work waiting, by the latest chunk
 
 	binding       bool    // the next chunk would be shorter but for size
 	doubt         doubt   // where in a comparison with a chunk of another length
@@ -63,6 +63,8 @@ const (
 	// grainShare bounds a trial: no chunk takes more than this part of what the rank still has to do, so that a wrong guess
 	// cannot spoil the balance.
 	grainShare = 1.0 / 16
+	// grainLast is how many iterations, in those that a call costs, are done at once at the end.
+	grainLast = 4
 	// grainWait is how many chunks the choice is trusted before the first comparison: the trials have just compared.
 	grainWait = 4
 	// grainDoubt is the part of the time that comparisons may cost, as far as it is known what a call costs.
@@ -72,9 +74,9 @@ const (
 	grainRest = 64
 )
 
-// learn takes in the rate of a chunk of n iterations, and how many scheduling quanta it took.
-func (g *grain) learn(n int, rate, quanta float64) {
-	g.quanta = quanta / float64(n)
+// learn takes in the rate of a chunk of n iterations, how many scheduling quanta it took, and into how many parts hooks within cut it.
+func (g *grain) learn(n int, rate, quanta float64, parts int) {
+	g.quanta = quanta / float64(n*parts)
 	if g.settled {
 		g.reconsider(n, rate, quanta > longChunk)
 		return
@@ -248,7 +250,7 @@ func (g *grain) extrapolate(most int) {
 
 // next is the length of the next chunk, in iterations, of a rank that would do `regular` of them between two hooks and
 // has `left` to do, each repetition counted, `front` of them at once at most. As the end comes near, no chunk takes more
-// than half of what is left, or what a call costs.
+// than half of what is left, until that costs more than the ranks can be apart.
 func (g *grain) next(regular, left, front int) int {
 	if g.size == 0 {
 		for g.size = 1; !g.settled && float64(grainStep*g.size) <= grainFirst*float64(front); g.size *= grainStep {
@@ -263,8 +265,11 @@ func (g *grain) next(regular, left, front int) int {
 		n = max(g.length(), regular)
 	}
 	n = min(n, max(left/2, int(g.call)), front)
-	if float64(left-n) < g.call && left <= front {
+	if float64(left) < grainLast*g.call && left <= front {
 		n = left
 	}
 	return max(1, n)
 }
+
+// least is how many iterations are worth moving: for fewer, the call that does them costs half of what the giver saves, or more.
+func (g *grain) least() int { return int(2 * g.call) }

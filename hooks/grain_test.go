@@ -12,7 +12,7 @@ func try(t *testing.T, left int, rate func(n int) float64) int {
 	var g grain
 	for range 100 {
 		n := g.next(1, left, left)
-		g.learn(n, rate(n), 0)
+		g.learn(n, rate(n), 0, 1)
 		if left -= n; g.settled {
 			return g.next(1, left, left)
 		}
@@ -66,7 +66,7 @@ func TestWhatACallCostsIsLearned(t *testing.T) {
 	g := grain{}
 	for left := 10000; !g.settled; {
 		n := g.next(1, left, left)
-		g.learn(n, float64(n)/(float64(n)+20), 0)
+		g.learn(n, float64(n)/(float64(n)+20), 0, 1)
 		left -= n
 	}
 	assert.InDelta(t, 20, g.call, 3)
@@ -90,7 +90,7 @@ func rounds(g *grain, count int, quanta float64, rate func(n, round int) float64
 	for round := range count {
 		n := g.next(1, 1e9, 1e9)
 		lengths = append(lengths, n)
-		g.learn(n, rate(n, round), quanta)
+		g.learn(n, rate(n, round), quanta, 1)
 	}
 	return lengths
 }
@@ -124,9 +124,9 @@ func TestALengthTooShortIsCorrected(t *testing.T) {
 		for left := 1300; !g.settled; {
 			n := g.next(1, left, left)
 			if n < 64 {
-				g.learn(n, rate(n), 0.05*float64(n))
+				g.learn(n, rate(n), 0.05*float64(n), 1)
 			} else {
-				g.learn(n, rate(n)/3, 0.05*float64(n))
+				g.learn(n, rate(n)/3, 0.05*float64(n), 1)
 			}
 			left -= n
 		}
@@ -151,7 +151,7 @@ func TestALengthThatPaysStays(t *testing.T) {
 	g = settledAt(8)
 	for range 100 {
 		assert.Equal(t, 50, g.next(50, 1e9, 1e9))
-		g.learn(50, 1, 2*longChunk)
+		g.learn(50, 1, 2*longChunk, 1)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestTrialsEndAtTheEndOfTheBlock(t *testing.T) {
 	for range 20 {
 		n := g.next(1, 1e9, 40)
 		assert.LessOrEqual(t, n, 40)
-		g.learn(n, float64(n), 0)
+		g.learn(n, float64(n), 0, 1)
 	}
 	assert.True(t, g.settled)
 	assert.Equal(t, 40, g.size, "longer is better by all trials, but there are 40")
@@ -174,7 +174,7 @@ func TestLongChunksMustBeWorthTheirDelay(t *testing.T) {
 		var g grain
 		for left := 1300; !g.settled; {
 			n := g.next(1, left, left)
-			g.learn(n, float64(n)/(float64(n)+2), quanta*(float64(n)+2))
+			g.learn(n, float64(n)/(float64(n)+2), quanta*(float64(n)+2), 1)
 			left -= n
 		}
 		return g.size

@@ -271,7 +271,7 @@ func (b *Balancer) planIterations(shares []float64) {
 }
 
 // planUnits divides work units; the senders make whole iterations of them. A transfer of less than half an iteration
-// would come to nothing, and one that takes longer than the work it saves the sender is left out.
+// would come to nothing, and one that takes longer than the work it saves the sender, or is less than the taker does with profit, is left out.
 func (b *Balancer) planUnits(shares, rates []float64, statuses []Status) {
 	first := b.loop.FirstWorker
 	b.divide(b.want, shares)
@@ -286,7 +286,8 @@ func (b *Balancer) planUnits(shares, rates []float64, statuses []Status) {
 	copy(b.want, b.work)
 	for _, t := range b.transfers {
 		t.From, t.To = t.From+first, t.To+first
-		if t.Units < unitsPerIteration(&statuses[t.From])/2 {
+		each := unitsPerIteration(&statuses[t.From])
+		if t.Units < each/2 || b.loop.Free && t.Units < each*float64(statuses[t.To].Least) {
 			continue
 		}
 		pays := t.Units/rates[t.From] > perTransfer+perUnit*t.Units // a rate of 0: always

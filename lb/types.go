@@ -83,7 +83,7 @@ type Status struct {
 	OwnedIterations int     // the same in iterations
 
 	// Least is how many iterations each worker must keep, where the balancer keeps blocks and there are so many; below 1: 1.
-	// Rank 0's counts, from this decision on.
+	// Rank 0's counts, from this decision on. In a Free loop, of how many iterations a transfer to this rank must be.
 	Least int `json:",omitempty"`
 
 	MoveTime      float64 // time this rank spent moving work since the previous status

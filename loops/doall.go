@@ -3,6 +3,7 @@ package loops
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"shiftwork/comm"
@@ -29,7 +30,10 @@ type DOALL struct {
 	Rows    Range        // the iterations
 	Weights dist.Weights // work units of each iteration; zero: unknown, and learned with Halo or After
 	Arrays  []Array      // rows move with their iterations
-	Halo    bool         // before each repetition, row Lo-1 and row Hi of each rank's block are its neighbours' latest
+	// Results are arrays whose rows Body sets without reading them: a row lies, after the loop, where its iteration was done last
+	// (Report.Own). Unlike those of Arrays they need not travel to where they will be set. With Halo they belong in Arrays.
+	Results []Array
+	Halo    bool // before each repetition, row Lo-1 and row Hi of each rank's block are its neighbours' latest
 	// Overlap allows, with Halo, to call Body for the rows of a repetition in any order, while boundary rows travel. For
 	// each row i that it is given, Body(t, ...) may then read and write row i, and read of rows i-1 and i+1 what no
 	// Body(t, ...) writes: the other array of a pair (Jacobi) or, in place, the points of the other colour (red-black).
@@ -39,6 +43,11 @@ type DOALL struct {
 	// the rows are split among calls. Without Halo and After it must send and receive
 	// nothing on c: work may be moving meanwhile.
 	Body func(repetition int, rows Range)
+	// Piece, in place of Body, does one piece of each of the iterations rows, of so many as Pieces says; rows are done once it was called for
+	// every piece, from 0 on. It is for iterations that are long, or that are done best many at once: between pieces a rank may report,
+	// and give and take other rows.
+	Piece  func(repetition int, rows Range, piece int)
+	Pieces int
 	// After, if set, is called on every rank after each repetition; it may use c's collectives. All ranks must return
 	// the same; true ends the loop.
 	After func(repetition int) (stop bool, err error)
@@ -61,6 +70,11 @@ func (d DOALL) Run(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 		return nil, err
 	}
 	d.Repeat = max(1, d.Repeat)
+	free := !d.Halo && d.After == nil && !d.Checkpoint.used()
+	if free {
+		return d.runFree(c, cfg)
+	}
+	d.Arrays = slices.Concat(d.Arrays, d.Results) // a loop may stop after any repetition, and its results are then where its rows are
 	p := pauses{
 		c: c, k: &d.Checkpoint, arrays: moving(d.Arrays), leader: leader(c, d.Rows, cfg.DedicatedMaster), total: d.Repeat,
 		// With a halo, a rank that is so many ranks away may be so many repetitions ahead.
@@ -71,16 +85,21 @@ func (d DOALL) Run(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 		return nil, err
 	}
 	defer p.close()
-	if d.Halo || d.After != nil || d.Checkpoint.used() {
-		return d.runInStep(c, cfg, &p)
-	}
-	return d.runFree(c, cfg)
+	return d.runInStep(c, cfg, &p)
 }
 
 func (d DOALL) validate(cfg lb.Config) error {
 	var faults []error
-	if d.Body == nil {
+	switch {
+	case d.Body == nil && d.Piece == nil:
 		faults = append(faults, errors.New("loops.DOALL: Body is missing"))
+	case d.Body != nil && d.Piece != nil:
+		faults = append(faults, errors.New("loops.DOALL: Body and Piece: one of them does the iterations"))
+	case d.Piece == nil && d.Pieces != 0, d.Piece != nil && d.Pieces < 1:
+		faults = append(faults, fmt.Errorf("loops.DOALL: %d pieces: at least 1 with Piece, 0 without", d.Pieces))
+	}
+	if d.Halo && len(d.Results) > 0 {
+		faults = append(faults, errors.New("loops.DOALL: Results with Halo: neighbours read rows, which belong in Arrays"))
 	}
 	if d.Repeat < 0 {
 		faults = append(faults, fmt.Errorf("%d repetitions: at least 1, or 0 for 1", d.Repeat))
@@ -115,7 +134,9 @@ func (d DOALL) runFree(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 			if err != nil || !ok {
 				return err
 			}
-			d.Body(repetition, rows)
+			if err := d.pieces(f, repetition, rows); err != nil {
+				return err
+			}
 		}
 	})
 	if err != nil {
@@ -124,6 +145,34 @@ func (d DOALL) runFree(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	rep.Own = f.Owned()
 	rep.Report, err = f.Finish()
 	return rep, err
+}
+
+// pieces does a chunk, with a hook after each piece but the last.
+func (d DOALL) pieces(f *hooks.Free, repetition int, rows Range) error {
+	if d.Piece == nil {
+		d.Body(repetition, rows)
+		return nil
+	}
+	for i := range d.Pieces {
+		if i > 0 {
+			if err := f.Within(float64(i) / float64(d.Pieces)); err != nil {
+				return err
+			}
+		}
+		d.Piece(repetition, rows, i)
+	}
+	return nil
+}
+
+// body does whole iterations.
+func (d DOALL) body(repetition int, rows Range) {
+	if d.Piece == nil {
+		d.Body(repetition, rows)
+		return
+	}
+	for i := range d.Pieces {
+		d.Piece(repetition, rows, i)
+	}
 }
 
 func (d DOALL) runInStep(c comm.Comm, cfg lb.Config, p *pauses) (rep *Report, err error) {
@@ -237,7 +286,7 @@ func (r *inStep) plain(repetition int, parts []Range) error {
 	}
 	r.h.Begin()
 	for _, rows := range parts {
-		r.d.Body(repetition, rows)
+		r.d.body(repetition, rows)
 		r.h.Lap(rows)
 	}
 	r.h.End()
@@ -290,7 +339,7 @@ func (r *inStep) overlapped(repetition int, own, interior Range) error {
 	r.h.Begin()
 	for _, edge := range []Range{Span(own.Lo, interior.Lo), Span(interior.Hi, own.Hi)} {
 		if !edge.Empty() {
-			r.d.Body(repetition, edge)
+			r.d.body(repetition, edge)
 			r.h.Lap(edge)
 		}
 	}
@@ -301,7 +350,7 @@ func (r *inStep) overlapped(repetition int, own, interior Range) error {
 // compute calls Body for a part of a phase that is interrupted.
 func (r *inStep) compute(repetition int, rows Range) {
 	r.h.Begin()
-	r.d.Body(repetition, rows)
+	r.d.body(repetition, rows)
 	r.h.Lap(rows)
 	r.h.EndPart(0)
 }

@@ -1,5 +1,5 @@
-// Command mm multiplies matrices, C = A B: a DOALL loop over the rows of C. The rows of A and C are distributed and move
-// together; every rank has all of B.
+// Command mm multiplies matrices, C = A B: a DOALL loop over the rows of C. The rows of A and C are distributed; those of A
+// move, and those of C come to be where they are computed; every rank has all of B.
 //
 //	mpirun -np 8 ./mm --n 2000 --verify          a single loop, which balances within itself
 //	mpirun -np 8 ./mm --n 500 --repeat 200       the loop again and again
@@ -83,7 +83,9 @@ func run(c comm.Comm, f *flags) error {
 	rows := loops.Span(0, n)
 	a, out := loops.NewMatrix(n, inner), loops.NewMatrix(n, m)
 	b := loops.NewMatrix(inner, m).Data()
-	err = errors.Join(in.readB(b), in.readA(loops.Initial(c, rows, cfg), a.Data()))
+	own := loops.Initial(c, rows, cfg)
+	err = errors.Join(in.readB(b), in.readA(own, a.Data()))
+	clear(out.Rows(own)) // gets its memory now, not in the midst of the first products
 	if err := comm.Agree(c, err); err != nil {
 		return err
 	}
@@ -103,9 +105,11 @@ func run(c comm.Comm, f *flags) error {
 	}
 	right := kernel.Pack(inner, m, b)
 	multiply := loops.DOALL{
-		Name: "mm", Repeat: f.Repeat, Rows: rows, Arrays: []loops.Array{a, out}, Record: recorder, Checkpoint: checkpoint,
-		Body: func(_ int, rows loops.Range) {
-			kernel.Multiply(rows.Len(), a.Rows(rows), right, out.Rows(rows))
+		Name: "mm", Repeat: f.Repeat, Rows: rows, Arrays: []loops.Array{a}, Results: []loops.Array{out}, Record: recorder, Checkpoint: checkpoint,
+		// Many rows at once, or B must be read anew for each few of them.
+		Pieces: right.Groups(),
+		Piece: func(_ int, rows loops.Range, group int) {
+			kernel.Multiply(rows.Len(), a.Rows(rows), right, group, out.Rows(rows))
 		},
 	}
 	if kernel.Slow != "" && c.Rank() == 0 {
@@ -116,9 +120,9 @@ func run(c comm.Comm, f *flags) error {
 	if err := done(err); err != nil {
 		return frame.Ran(err)
 	}
-	var own []frame.Rows
+	var product []frame.Rows
 	for _, r := range rep.Own {
-		own = append(own, frame.Rows{Range: r, Values: out.Rows(r)})
+		product = append(product, frame.Rows{Range: r, Values: out.Rows(r)})
 	}
 	line := frame.Line("mm", c, &f.Shared, rep)
 	line.BLAS = kernel.BLAS
@@ -127,16 +131,16 @@ func run(c comm.Comm, f *flags) error {
 		// Work units are multiply-adds.
 		line.Rate = float64(n) * float64(inner) * float64(m) * float64(rep.Steps-rep.Resumed) / rep.Time
 	}
-	if line.Checksum, err = frame.Checksum(c, n, own); err != nil {
+	if line.Checksum, err = frame.Checksum(c, n, product); err != nil {
 		return err
 	}
 	if f.Output != "" {
-		if err := frame.Write(c, f.Output, n, m, own); err != nil {
+		if err := frame.Write(c, f.Output, n, m, product); err != nil {
 			return err
 		}
 	}
 	if f.Verify {
-		same, err := frame.VerifyRows(c, own, func() (func(int, []float64) bool, error) {
+		same, err := frame.VerifyRows(c, product, func() (func(int, []float64) bool, error) {
 			a, b := make([]float64, n*inner), make([]float64, inner*m) // whole, and b as it was
 			if err := errors.Join(in.readA(rows, a), in.readB(b)); err != nil {
 				return nil, err

@@ -18,6 +18,10 @@ const (
 	panelInner = 32
 )
 
+// groupCols columns of B are one of its groups: with tileDepth rows of them a few hundred KiB, and groupRows x groupCols elements of
+// C are a quarter to a half of a second-level cache.
+const groupCols = 480
+
 // Right is B, the right factor of many products, laid out in the order in which Multiply reads it.
 type Right struct {
 	inner, cols int
@@ -35,18 +39,26 @@ func Pack(inner, cols int, b []float64) Right {
 	return r
 }
 
-// Multiply sets c = a b. Rows follow one another: a holds rows x inner values, c rows x cols. It runs on the calling
-// goroutine alone. In programs that are built with the tag openblas it is OpenBLAS's dgemm, else the bits are those of Reference.
-func Multiply(rows int, a []float64, b Right, c []float64) {
+// Groups is into how many groups of columns b, and so a product, can be cut; at least 1.
+func (b Right) Groups() int { return max(1, (b.cols+groupCols-1)/groupCols) }
+
+// Multiply sets the columns of c = a b that belong to one group of b's, 0 to Groups()-1. Rows follow one another: a holds rows x
+// inner values, c rows x cols. It runs on the calling goroutine alone. In programs that are built with the tag openblas it is OpenBLAS's
+// dgemm, else the bits are those of Reference.
+func Multiply(rows int, a []float64, b Right, group int, c []float64) {
+	if group < 0 || group >= b.Groups() {
+		panic(fmt.Sprintf("kernel: group %d of %d", group, b.Groups()))
+	}
 	if rows < 0 || len(a) < rows*b.inner || len(c) < rows*b.cols {
 		panic(fmt.Sprintf("kernel: (%d x %d) (%d x %d) needs more than the %d and %d values of a and c",
 			rows, b.inner, b.inner, b.cols, len(a), len(c)))
 	}
 	if len(b.packed) == 0 || rows == 0 {
-		clear(c[:rows*b.cols])
+		clear(c[:rows*b.cols]) // a sum over nothing is 0
 		return
 	}
-	multiply(rows, b.inner, b.cols, a, b.packed, c)
+	left := group * groupCols
+	multiply(rows, b.inner, b.cols, left, min(left+groupCols, b.cols), a, b.packed, c)
 }
 
 // Reference sets c = a b, where b holds inner x cols values, row by row, with the BLAS that blas64 has registered: with gonum's own
@@ -60,8 +72,13 @@ func Reference(rows, inner, cols int, a, b, c []float64) {
 		clear(c[:rows*cols])
 		return
 	}
-	for j := 0; j < cols; j += panelCols {
-		width := min(panelCols, cols-j)
+	reference(rows, inner, cols, 0, cols, a, b, c)
+}
+
+// reference does the columns from left to right-1, where inner is not 0.
+func reference(rows, inner, cols, left, right int, a, b, c []float64) {
+	for j := left; j < right; j += panelCols {
+		width := min(panelCols, right-j)
 		for k := 0; k < inner; k += panelInner {
 			depth := min(panelInner, inner-k)
 			beta := 1.0

@@ -12,7 +12,6 @@ const (
 	tileCols  = 24
 	tileDepth = 128 // so many rows of B, tileCols wide, are half of a first-level cache
 	groupRows = 128 // so many rows of A, tileDepth wide, are an eighth of a second-level cache, and B is read once for them
-	groupCols = 480 // groupRows x groupCols elements of C are a quarter to a half of it
 )
 
 // tile adds the product of rows x depth elements of A and depth x cols of B to rows x cols of C, in registers; rows are 1 to
@@ -24,10 +23,10 @@ const (
 func tile(a *float64, aStride int, b *float64, bStride int, c *float64, cStride, rows, depth, cols int,
 	ahead *float64, aheadBytes int, begin, skip bool)
 
-// anyZero says whether one of n values is 0; n is at least 1.
+// anyZero says whether one of n values in each of so many rows is 0; rows and n are at least 1.
 //
 //go:noescape
-func anyZero(x *float64, n int) bool
+func anyZero(x *float64, stride, rows, n int) bool
 
 // pack puts tileDepth rows of B after the other, tileCols columns of them after the other: the order in which multiply reads them.
 func pack(inner, cols int, b []float64) {
@@ -48,33 +47,31 @@ func pack(inner, cols int, b []float64) {
 	}
 }
 
-// multiply does what Reference does, bit for bit: each element of C is the sum of the same products in the same order.
-func multiply(rows, inner, cols int, a, b, c []float64) {
+// multiply does what reference does, bit for bit: each element of C is the sum of the same products in the same order.
+func multiply(rows, inner, cols, left, right int, a, b, c []float64) {
 	if !hasTiles {
-		Reference(rows, inner, cols, a, b, c)
+		reference(rows, inner, cols, left, right, a, b, c)
 		return
 	}
 	for i := 0; i < rows; i += groupRows {
-		multiplyGroup(min(groupRows, rows-i), inner, cols, a[i*inner:], b, c[i*cols:])
+		multiplyGroup(min(groupRows, rows-i), inner, cols, left, right, a[i*inner:], b, c[i*cols:])
 	}
 }
 
 // multiplyGroup lets all rows pass over a panel of B, which stays in the first-level cache. The next panel comes meanwhile, a part
 // in each pass.
-func multiplyGroup(rows, inner, cols int, a, b, c []float64) {
-	skip := anyZero(&a[0], rows*inner)
+func multiplyGroup(rows, inner, cols, left, right int, a, b, c []float64) {
 	passes, last := (rows+tileRows-1)/tileRows, len(b)-1
-	for right := 0; right < cols; right += groupCols {
-		for k := 0; k < inner; k += tileDepth {
-			depth := min(tileDepth, inner-k)
-			for j := right; j < min(right+groupCols, cols); j += tileCols {
-				width := min(tileCols, cols-j)
-				panel := k*cols + depth*j
-				for i := 0; i < rows; i += tileRows {
-					ahead := min(panel+depth*(width+tileCols*(i/tileRows)/passes), last)
-					tile(&a[i*inner+k], inner, &b[panel], width, &c[i*cols+j], cols, min(tileRows, rows-i), depth, width,
-						&b[ahead], 8*tileCols/passes, k == 0, skip)
-				}
+	for k := 0; k < inner; k += tileDepth {
+		depth := min(tileDepth, inner-k)
+		skip := anyZero(&a[k], inner, rows, depth) // and they are in the cache for the tiles
+		for j := left; j < right; j += tileCols {
+			width := min(tileCols, right-j)
+			panel := k*cols + depth*j
+			for i := 0; i < rows; i += tileRows {
+				ahead := min(panel+depth*(width+tileCols*(i/tileRows)/passes), last)
+				tile(&a[i*inner+k], inner, &b[panel], width, &c[i*cols+j], cols, min(tileRows, rows-i), depth, width,
+					&b[ahead], 8*tileCols/passes, k == 0, skip)
 			}
 		}
 	}

@@ -179,11 +179,17 @@ end: // the lower rows first: of four or less they are the last one of the upper
 	VZEROUPPER
 	RET
 
-// func anyZero(x *float64, n int) bool
-TEXT ·anyZero(SB), NOSPLIT, $0-17
-	MOVQ x+0(FP), SI
-	MOVQ n+8(FP), CX
+// func anyZero(x *float64, stride, rows, n int) bool
+TEXT ·anyZero(SB), NOSPLIT, $0-33
+	MOVQ x+0(FP), DI
+	MOVQ stride+8(FP), R9
+	SHLQ $3, R9
+	MOVQ rows+16(FP), R10
+	MOVQ n+24(FP), R11
 	VPXORQ Z31, Z31, Z31
+row:
+	MOVQ DI, SI
+	MOVQ R11, CX
 	MOVL $255, AX
 	KMOVW AX, K1
 next:
@@ -199,10 +205,13 @@ full:
 	ADDQ $64, SI
 	SUBQ $8, CX
 	JG next
-	MOVB $0, ret+16(FP)
+	ADDQ R9, DI
+	SUBQ $1, R10
+	JG row
+	MOVB $0, ret+32(FP)
 	VZEROUPPER
 	RET
 found:
-	MOVB $1, ret+16(FP)
+	MOVB $1, ret+32(FP)
 	VZEROUPPER
 	RET

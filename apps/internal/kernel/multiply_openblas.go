@@ -16,6 +16,6 @@ const Exact = false
 // pack leaves B as it is: OpenBLAS lays it out anew in each call.
 func pack(int, int, []float64) {}
 
-func multiply(rows, inner, cols int, a, b, c []float64) {
-	openblas.Multiply(rows, inner, cols, a, b, c)
+func multiply(rows, inner, cols, left, right int, a, b, c []float64) {
+	openblas.Multiply(rows, inner, cols, left, right, a, b, c)
 }

@@ -4,4 +4,6 @@ package kernel
 
 func pack(int, int, []float64) {}
 
-func multiply(rows, inner, cols int, a, b, c []float64) { Reference(rows, inner, cols, a, b, c) }
+func multiply(rows, inner, cols, left, right int, a, b, c []float64) {
+	reference(rows, inner, cols, left, right, a, b, c)
+}

@@ -30,6 +30,13 @@ func multiplyByDefinition(rows, inner, cols int, a, b []float64) []float64 {
 // packed is a right factor; b stays as it is.
 func packed(inner, cols int, b []float64) Right { return Pack(inner, cols, slices.Clone(b)) }
 
+// product sets c = a b, group after group.
+func product(rows int, a []float64, b Right, c []float64) {
+	for g := range b.Groups() {
+		Multiply(rows, a, b, g, c)
+	}
+}
+
 // drawSizes draws sizes that are small or around the borders of the panels, and of the tiles and groups of them.
 func drawSizes(t *rapid.T) (rows, inner, cols int) {
 	around := func(name string, borders ...int) int {
@@ -45,7 +52,7 @@ func TestMultiplyIsTheProduct(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		a, b := roughGrid(rows, inner, seed), roughGrid(inner, cols, seed+1)
 		c := roughGrid(rows, cols, seed+2) // what c held before must not matter
-		Multiply(rows, a, packed(inner, cols, b), c)
+		product(rows, a, packed(inner, cols, b), c)
 		want := multiplyByDefinition(rows, inner, cols, a, b)
 		for i := range want {
 			// |error| <= inner * 2^-53 * sum |a||b|, generously.
@@ -72,7 +79,7 @@ func TestMultiplyHasTheBitsOfReference(t *testing.T) {
 		}
 		want, got := make([]float64, rows*cols), roughGrid(rows, cols, seed+2) // what c held before must not matter
 		Reference(rows, inner, cols, a, b, want)
-		Multiply(rows, a, packed(inner, cols, b), got)
+		product(rows, a, packed(inner, cols, b), got)
 		for i := range want {
 			if !math.IsNaN(want[i]) || !math.IsNaN(got[i]) {
 				require.Equal(t, math.Float64bits(want[i]), math.Float64bits(got[i]), "row %d, column %d", i/cols, i%cols)
@@ -88,16 +95,16 @@ func TestAnySplitOfTheRowsGivesTheSameBits(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		a, b := roughGrid(rows, inner, seed), roughGrid(inner, cols, seed+1)
 		whole := make([]float64, rows*cols)
-		product := func(rows int, a, c []float64) { Reference(rows, inner, cols, a, b, c) }
+		multiply := func(rows int, a, c []float64) { Reference(rows, inner, cols, a, b, c) }
 		if Exact && rapid.Bool().Draw(t, "as the programs do it") {
 			right := packed(inner, cols, b)
-			product = func(rows int, a, c []float64) { Multiply(rows, a, right, c) }
+			multiply = func(rows int, a, c []float64) { product(rows, a, right, c) }
 		}
-		product(rows, a, whole)
+		multiply(rows, a, whole)
 		split := make([]float64, rows*cols)
 		for lo := 0; lo < rows; {
 			hi := min(lo+rapid.IntRange(1, rows).Draw(t, "rows of a block"), rows)
-			product(hi-lo, a[lo*inner:hi*inner], split[lo*cols:hi*cols])
+			multiply(hi-lo, a[lo*inner:hi*inner], split[lo*cols:hi*cols])
 			lo = hi
 		}
 		requireSameBits(t, whole, split, "split")
@@ -113,7 +120,7 @@ func TestCheck(t *testing.T) {
 	right := packed(inner, cols, b)
 	c := make([]float64, rows*cols)
 	for lo := 0; lo < rows; lo += 7 {
-		Multiply(7, a[lo*inner:], right, c[lo*cols:])
+		product(7, a[lo*inner:], right, c[lo*cols:])
 	}
 	for i := range rows {
 		row := c[i*cols : (i+1)*cols]
@@ -129,11 +136,12 @@ func TestCheck(t *testing.T) {
 
 func TestEmptyProducts(t *testing.T) {
 	c := []float64{1, 2, 3, 4}
-	Multiply(2, nil, Pack(0, 2, nil), c)
+	product(2, nil, Pack(0, 2, nil), c)
 	assert.Equal(t, []float64{0, 0, 0, 0}, c, "a sum over nothing is 0")
-	Multiply(0, nil, Pack(2, 2, []float64{1, 2, 3, 4}), nil)
-	Multiply(2, c, Pack(2, 0, nil), nil)
-	assert.Panics(t, func() { Multiply(2, make([]float64, 3), Pack(2, 2, make([]float64, 4)), c) })
+	product(0, nil, Pack(2, 2, []float64{1, 2, 3, 4}), nil)
+	product(2, c, Pack(2, 0, nil), nil)
+	assert.Panics(t, func() { product(2, make([]float64, 3), Pack(2, 2, make([]float64, 4)), c) })
+	assert.Panics(t, func() { Multiply(2, c, Pack(2, 2, make([]float64, 4)), 1, c) }, "a group that is not there")
 	assert.Panics(t, func() { Pack(2, 2, make([]float64, 3)) })
 }
 
@@ -146,7 +154,7 @@ func TestProductsStayOnTheirGoroutine(t *testing.T) {
 	a, b, c := roughGrid(n, 10, 1), roughGrid(10, n, 2), make([]float64, n*n)
 	assert.Zero(t, testing.AllocsPerRun(3, func() { Reference(n, 10, n, a, b, c) }))
 	right := packed(10, n, b)
-	assert.Zero(t, testing.AllocsPerRun(3, func() { Multiply(n, a, right, c) }))
+	assert.Zero(t, testing.AllocsPerRun(3, func() { product(n, a, right, c) }))
 }
 
 func TestPanelsDoNotChangeOperands(t *testing.T) {
@@ -156,7 +164,7 @@ func TestPanelsDoNotChangeOperands(t *testing.T) {
 	requireSameBits(t, b0, b, "b")
 	right := packed(130, 200, b)
 	b0 = slices.Clone(right.packed)
-	Multiply(70, a, right, c)
+	product(70, a, right, c)
 	requireSameBits(t, a0, a, "a")
 	requireSameBits(t, b0, right.packed, "b, packed")
 }
@@ -168,7 +176,7 @@ func BenchmarkMultiply(b *testing.B) {
 		for _, rows := range []int{1, 8, 16, 64, 256} {
 			b.Run(fmt.Sprintf("n=%d/rows=%d", n, rows), func(b *testing.B) {
 				for range b.N {
-					Multiply(rows, x, y, c)
+					product(rows, x, y, c)
 				}
 				b.ReportMetric(2*float64(rows)*float64(n*n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "Gflop/s")
 			})

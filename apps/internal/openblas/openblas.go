@@ -33,15 +33,18 @@ const (
 
 var single = sync.OnceFunc(func() { C.openblas_set_num_threads(1) })
 
-// Multiply sets c = a b, on this thread: a holds rows x inner values, b inner x cols, c rows x cols, none of which is 0. Rows
-// follow one another in each.
-func Multiply(rows, inner, cols int, a, b, c []float64) {
+// Multiply sets columns left to right-1 of c = a b, on this thread: a holds rows x inner values, b inner x cols, c rows x cols, none of
+// which is 0. Rows follow one another in each.
+func Multiply(rows, inner, cols, left, right int, a, b, c []float64) {
 	single()
 	if max(rows, inner, cols) > math.MaxInt32 || len(a) < rows*inner || len(b) < inner*cols || len(c) < rows*cols {
 		panic(fmt.Sprintf("openblas: (%d x %d) (%d x %d) in %d, %d and %d values", rows, inner, inner, cols, len(a), len(b), len(c)))
 	}
-	C.cblas_dgemm(rowMajor, noTranspose, noTranspose, C.int(rows), C.int(cols), C.int(inner), 1,
-		(*C.double)(&a[0]), C.int(inner), (*C.double)(&b[0]), C.int(cols), 0, (*C.double)(&c[0]), C.int(cols))
+	if left < 0 || right <= left || right > cols {
+		panic(fmt.Sprintf("openblas: columns %d to %d of %d", left, right, cols))
+	}
+	C.cblas_dgemm(rowMajor, noTranspose, noTranspose, C.int(rows), C.int(right-left), C.int(inner), 1,
+		(*C.double)(&a[0]), C.int(inner), (*C.double)(&b[left]), C.int(cols), 0, (*C.double)(&c[left]), C.int(cols))
 }
 
 // Threads is how many a product uses.

@@ -10,9 +10,9 @@ import (
 
 func TestMultiply(t *testing.T) {
 	c := []float64{9, 9, 9, 9, 9, 9}
-	Multiply(2, 1, 3, []float64{2, 3}, []float64{5, 7, 11}, c)
+	Multiply(2, 1, 3, 0, 3, []float64{2, 3}, []float64{5, 7, 11}, c)
 	assert.Equal(t, []float64{10, 14, 22, 15, 21, 33}, c)
-	assert.Panics(t, func() { Multiply(2, 2, 3, []float64{2, 3}, c, c) })
+	assert.Panics(t, func() { Multiply(2, 2, 3, 0, 3, []float64{2, 3}, c, c) })
 }
 
 func TestOneThread(t *testing.T) { assert.Equal(t, 1, Threads()) }
