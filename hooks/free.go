@@ -21,6 +21,7 @@ type FreeLoop struct {
 	Repeat     int          // how often each iteration is done; at least 1
 	Weights    dist.Weights // work units of each iteration; zero: 1 each
 	Arrays     []Array
+	Pieces     bool     // Within is called within each chunk
 	Quantum    float64  // s, the scheduling quantum; 0: measured
 	Record     Recorder // on the master only, unless it is a Tracer
 }
@@ -113,7 +114,7 @@ func NewFree(c comm.Comm, loop FreeLoop, cfg lb.Config) (*Free, error) {
 	// Where ranks wait for each answer, a slow rank's trials would cost the others more than they are worth; and the
 	// policies that move work for no reason shall do it from the first chunk on.
 	settled := cfg.Interaction == lb.Synchronous || cfg.Policy != lb.On
-	f := &Free{grain: grain{settled: settled}, c: c, loop: loop, cfg: cfg, move: mover{c: c, arrays: loop.Arrays}, obeyed: -1, called: -1,
+	f := &Free{grain: grain{settled: settled, pieces: loop.Pieces}, c: c, loop: loop, cfg: cfg, move: mover{c: c, arrays: loop.Arrays}, obeyed: -1, called: -1,
 		ownProcess: ownProcess(c)}
 	start := dist.Even(loop.Iterations, c.Size(), first)
 	if own := start.Range(c.Rank()); !own.Empty() {

@@ -15,6 +15,7 @@ type grain struct {
 	samples           int
 	down              bool // shorter lengths are tried
 	settled           bool
+	pieces            bool // there are hooks within a chunk, so that it need not be short
 
 	first, firstRate float64 // length of the first trial, and its rate
 	call             float64 // iterations that take as long as a call for none, by the trials
@@ -60,6 +61,8 @@ const (
 	longTrial, longChunk = 4, 4 * grainPeriod
 	// grainFirst is the part of a rank's iterations that the first trial takes, or down to a quarter of that.
 	grainFirst = 1.0 / 256
+	// grainFirstPieces is the same where news and work do not wait for the end of a chunk.
+	grainFirstPieces = 1.0 / 64
 	// grainShare bounds a trial: no chunk takes more than this part of what the rank still has to do, so that a wrong guess
 	// cannot spoil the balance.
 	grainShare = 1.0 / 16
@@ -253,7 +256,11 @@ func (g *grain) extrapolate(most int) {
 // than half of what is left, until that costs more than the ranks can be apart.
 func (g *grain) next(regular, left, front int) int {
 	if g.size == 0 {
-		for g.size = 1; !g.settled && float64(grainStep*g.size) <= grainFirst*float64(front); g.size *= grainStep {
+		first := grainFirst * float64(front)
+		if g.pieces {
+			first = grainFirstPieces * float64(front)
+		}
+		for g.size = 1; !g.settled && float64(grainStep*g.size) <= first; g.size *= grainStep {
 		}
 	}
 	if !g.settled && !g.down && g.size > 1 && (g.size > front || float64(g.size) > grainShare*float64(left)) {

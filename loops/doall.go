@@ -120,7 +120,7 @@ func (d DOALL) validate(cfg lb.Config) error {
 func (d DOALL) runFree(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	f, err := hooks.NewFree(c, hooks.FreeLoop{
 		Name: d.Name, Iterations: d.Rows, Repeat: d.Repeat, Weights: d.Weights,
-		Arrays: moving(d.Arrays), Quantum: d.Quantum, Record: d.Record,
+		Arrays: moving(d.Arrays), Pieces: d.Pieces > 1, Quantum: d.Quantum, Record: d.Record,
 	}, cfg)
 	if err != nil {
 		return nil, err
