@@ -70,7 +70,7 @@ type Free struct {
 	handedOut           int           // iterations in all chunks
 	units               float64       // done since the last status
 	compute             time.Duration
-	chunks              int
+	chunks, hooks       int // chunks that have ended, and the hooks at and within them
 	moved               movement
 	rate, slowest       float64 // work units/s, of the last chunk and of the slowest one: size the next one
 	grain               grain
@@ -261,6 +261,7 @@ func (f *Free) finishChunk() {
 func (f *Free) timeChunk() {
 	f.finishLap(f.ended, 1)
 	f.chunks++
+	f.hooks++
 	took, units := f.lap.computed, f.lap.units
 	if took > 0 {
 		f.rate = units / took.Seconds()
@@ -477,10 +478,11 @@ func (f *Free) report() error {
 		Rank: f.c.Rank(), Interaction: f.k, Obeyed: f.obeyed,
 		Units: f.units, Compute: f.compute.Seconds(), Elapsed: elapsed.Seconds(),
 		Wait:   max(0, elapsed-f.compute-f.moved.time).Seconds(),
-		Phases: f.chunks, PhasesLeft: -1,
+		Phases: f.hooks, PhasesLeft: -1,
 		Age:   f.clock.time(now).Seconds(),
 		Owned: f.remaining(), OwnedIterations: f.iterations(), Least: f.grain.least(),
 		MoveTime: f.moved.time.Seconds(), MoveTransfers: f.moved.transfers, MoveUnits: f.moved.units,
+		Transit: f.moved.transit.Seconds(), TransitUnits: f.moved.transitUnits,
 	}
 	f.total.rates.add(s.Units, s.Compute)
 	f.closeBooks(now)
@@ -502,7 +504,7 @@ func (f *Free) closeBooks(now time.Duration) {
 	f.total.compute += f.compute
 	f.total.move += f.moved.time
 	f.total.chunks += f.chunks
-	f.units, f.compute, f.chunks, f.moved = 0, 0, 0, movement{}
+	f.units, f.compute, f.chunks, f.hooks, f.moved = 0, 0, 0, 0, movement{}
 	f.since = now
 }
 

@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"fmt"
+	"time"
 
 	"shiftwork/dist"
 )
@@ -9,6 +10,7 @@ import (
 // landing is a transfer whose header has come.
 type landing struct {
 	from   int
+	began  time.Duration
 	parts  []part
 	pieces []message // still on their way
 }
@@ -65,7 +67,7 @@ func (f *Free) accept(from int, header []byte) error {
 	}
 	began := f.c.Now()
 	f.move.waited = 0
-	l := landing{from: from, parts: parts}
+	l := landing{from: from, began: began, parts: parts}
 	for _, p := range parts {
 		pieces, err := f.move.receive(from, p.Range)
 		if err != nil {
@@ -97,8 +99,10 @@ func (f *Free) land(wait bool) error {
 		if len(l.pieces) > 0 {
 			break
 		}
+		f.moved.transit += f.c.Now() - l.began
 		for _, p := range l.parts {
 			f.insert(p)
+			f.moved.transitUnits += f.loop.Weights.Units(p.Range) * float64(f.loop.Repeat-p.repetition)
 		}
 		f.awaited--
 		f.landing = f.landing[1:]

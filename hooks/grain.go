@@ -66,8 +66,8 @@ const (
 	// grainShare bounds a trial: no chunk takes more than this part of what the rank still has to do, so that a wrong guess
 	// cannot spoil the balance.
 	grainShare = 1.0 / 16
-	// grainLast is how many iterations, in those that a call costs, are done at once at the end.
-	grainLast = 4
+	// grainWorthMoving is how many iterations are worth moving, in those that a call costs.
+	grainWorthMoving = 1.5
 	// grainWait is how many chunks the choice is trusted before the first comparison: the trials have just compared.
 	grainWait = 4
 	// grainDoubt is the part of the time that comparisons may cost, as far as it is known what a call costs.
@@ -253,7 +253,7 @@ func (g *grain) extrapolate(most int) {
 
 // next is the length of the next chunk, in iterations, of a rank that would do `regular` of them between two hooks and
 // has `left` to do, each repetition counted, `front` of them at once at most. As the end comes near, no chunk takes more
-// than half of what is left, until that costs more than the ranks can be apart.
+// than half of what is left, or what a call costs.
 func (g *grain) next(regular, left, front int) int {
 	if g.size == 0 {
 		first := grainFirst * float64(front)
@@ -272,11 +272,11 @@ func (g *grain) next(regular, left, front int) int {
 		n = max(g.length(), regular)
 	}
 	n = min(n, max(left/2, int(g.call)), front)
-	if float64(left) < grainLast*g.call && left <= front {
+	if float64(left-n) < g.call && left <= front {
 		n = left
 	}
 	return max(1, n)
 }
 
-// least is how many iterations are worth moving: for fewer, the call that does them costs half of what the giver saves, or more.
-func (g *grain) least() int { return int(2 * g.call) }
+// least is how many iterations are worth moving: the taker needs a call more for them.
+func (g *grain) least() int { return int(grainWorthMoving * g.call) }

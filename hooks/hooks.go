@@ -87,6 +87,9 @@ type movement struct {
 	time      time.Duration
 	transfers int
 	units     float64
+
+	transit      time.Duration // from the headers of what has arrived to when it was there: Free
+	transitUnits float64
 }
 
 type totals struct {

@@ -99,6 +99,8 @@ func encodeStatus(s *lb.Status) []byte {
 	e.Float64(s.MoveTime)
 	e.Int(s.MoveTransfers)
 	e.Float64(s.MoveUnits)
+	e.Float64(s.Transit)
+	e.Float64(s.TransitUnits)
 	e.Float64(s.Age)
 	e.Float64(s.Interact)
 	e.Int(s.Weights)
@@ -118,7 +120,7 @@ func decodeStatus(b []byte) (lb.Status, error) {
 		Units: d.Float64(), Compute: d.Float64(), Elapsed: d.Float64(), Wait: d.Float64(),
 		Phases: d.Int(), PhasesLeft: d.Int(),
 		Owned: d.Float64(), OwnedIterations: d.Int(), Least: d.Int(),
-		MoveTime: d.Float64(), MoveTransfers: d.Int(), MoveUnits: d.Float64(), Age: d.Float64(),
+		MoveTime: d.Float64(), MoveTransfers: d.Int(), MoveUnits: d.Float64(), Transit: d.Float64(), TransitUnits: d.Float64(), Age: d.Float64(),
 		Interact: d.Float64(), Weights: d.Int(),
 	}
 	for range d.Count(timingBytes) {

@@ -31,6 +31,7 @@ func (f *Free) Within(part float64) error {
 	cpu := f.cpuTime()
 	f.finishLap(now, part)
 	f.lap.hooks++
+	f.hooks++
 	if err := f.hookWithin(); err != nil {
 		return err
 	}

@@ -45,6 +45,7 @@ type Balancer struct {
 	lastMove  int     // interaction of the last instruction that moved work, or before the first
 	period    period
 	cost      costModel
+	transit   transit
 	outcome   outcome
 	ledger    ledger
 	answer    answer
@@ -250,6 +251,11 @@ func (b *Balancer) learn(statuses []Status) {
 		if s := &statuses[b.heard.mover]; isAmount(s.MoveTime) && isAmount(s.MoveUnits) {
 			b.cost.learn(s.MoveTransfers, s.MoveUnits, s.MoveTime)
 			b.period.moved(b.now, s.MoveTime)
+		}
+	}
+	for r := range statuses {
+		if s := &statuses[r]; isAmount(s.Transit) && isAmount(s.TransitUnits) && s.TransitUnits > 0 {
+			b.transit.learn(s.Transit, s.TransitUnits)
 		}
 	}
 	b.changed = b.rates(statuses)

@@ -88,7 +88,7 @@ func (b *Balancer) decideOn(d *Decision, m, level balance, statuses []Status, ta
 	}
 	switch {
 	case b.loop.Free:
-		b.judge(d, m, saved)
+		b.judge(d, m, saved, rates, statuses)
 	case b.cfg.NoCostBenefit:
 		d.Reason = fmt.Sprintf("imbalance %.3f", d.Imbalance)
 	}
@@ -212,8 +212,8 @@ func (b *Balancer) imbalanced(d *Decision, level balance) (rates []float64, pass
 }
 
 // judge is the profitability test of a Free loop, which ends when the slowest rank has done what it owns: it cancels the
-// planned transfers, which save a fraction of that time, or states why they are made.
-func (b *Balancer) judge(d *Decision, m balance, saved float64) {
+// planned transfers, which save a fraction of that time, or leaves what must be made now, and states why.
+func (b *Balancer) judge(d *Decision, m balance, saved float64, rates []float64, statuses []Status) {
 	d.Cost = b.cost.predict(b.transfers, b.loop.Ranks, b.message())
 	d.Benefit = saved * min(m.current, forever) // infinite if a rank has work and no rate
 	switch {
@@ -222,10 +222,17 @@ func (b *Balancer) judge(d *Decision, m balance, saved float64) {
 	case d.Cost > d.Benefit:
 		b.transfers = b.transfers[:0]
 		d.Reason = fmt.Sprintf("imbalance %.3f, but moving costs %.3g s and brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
+		return
 	case !b.cost.seen:
 		d.Reason = fmt.Sprintf("imbalance %.3f; the first move, its cost is unknown", d.Imbalance)
 	default:
 		d.Reason = fmt.Sprintf("imbalance %.3f; moving costs %.3g s and brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
+	}
+	if b.cfg.NoCostBenefit {
+		return
+	}
+	if busy := b.later(rates, statuses); len(b.transfers) == 0 {
+		d.Reason = fmt.Sprintf("imbalance %.3f, but all ranks have work for %.3g s: there is time", d.Imbalance, busy)
 	}
 }
 

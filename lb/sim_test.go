@@ -198,6 +198,12 @@ func (s *sim) obey(d *Decision) {
 	for r := range s.statuses {
 		s.statuses[r].Obeyed = d.Interaction
 	}
+	if s.loop.Free {
+		for _, t := range d.Transfers {
+			s.statuses[t.To].Transit += s.moveFixed + s.moveAll*t.Units/total
+			s.statuses[t.To].TransitUnits += t.Units
+		}
+	}
 	s.nextHook, s.final = d.NextHook, d.Final
 	if s.loop.Free {
 		s.period = d.Period

@@ -90,6 +90,10 @@ type Status struct {
 	MoveTransfers int     // transfers it took part in, as sender or receiver
 	MoveUnits     float64 // work units of these transfers
 
+	// Transit is how long, in s, the transfers were on their way that have arrived here since the previous status, and TransitUnits
+	// what they brought. Free loops only, where nobody waits for them.
+	Transit, TransitUnits float64 `json:",omitzero"`
+
 	// Interact is what the interaction before took this rank, waiting for the master included, but not moving work; 0: not
 	// measured.
 	Interact float64 `json:",omitempty"`
