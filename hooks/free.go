@@ -111,9 +111,9 @@ func NewFree(c comm.Comm, loop FreeLoop, cfg lb.Config) (*Free, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Where ranks wait for each answer, a slow rank's trials would cost the others more than they are worth; and the
+	// Where ranks wait for each answer, a slow rank's trials may cost the others more than they are worth; and the
 	// policies that move work for no reason shall do it from the first chunk on.
-	settled := cfg.Interaction == lb.Synchronous || cfg.Policy != lb.On
+	settled := cfg.Interaction == lb.Synchronous && !loop.Pieces || cfg.Policy != lb.On
 	f := &Free{grain: grain{settled: settled, pieces: loop.Pieces}, c: c, loop: loop, cfg: cfg, move: mover{c: c, arrays: loop.Arrays}, obeyed: -1, called: -1,
 		ownProcess: ownProcess(c)}
 	start := dist.Even(loop.Iterations, c.Size(), first)

@@ -76,6 +76,11 @@
 // half of the projected time to the end, so that the ranks end together, but not below (13). Final ends the interactions
 // when less than that is left.
 //
+// A rank that is behind holds nobody up until another one has nothing left to do, and what moves early may have to move back. So
+// work moves when it is needed: when the shortest time for which a rank has work comes down to 4 periods and 1.5 times what the
+// movement takes on its way, as far as those before tell (Status.Transit). An eighth moves at the first sight of an imbalance, to
+// learn that. A transfer that the taker could not do with profit (Status.Least) is not made.
+//
 // # Learned weights
 //
 // Where the program gives no weights and ranks time their iterations in parts (Loop.Learn, Status.Timings), the balancer

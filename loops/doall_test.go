@@ -21,6 +21,7 @@ import (
 type stencil struct {
 	rows, cols, repeat int
 	halo, overlap      bool
+	pieces             int // into which an iteration is cut; 0: not. Then its result is an array of its own, too
 	stop               int // the repetition after which After ends the loop; 0: there is no After
 	weights            dist.Weights
 }
@@ -37,6 +38,18 @@ func (x stencil) body(u [2]*loops.Matrix, repetition int, rows loops.Range) {
 				sum += 0.3*from.Row(i - 1)[j] - 0.2*from.Row(i + 1)[(j+2)%len(row)]
 			}
 			to.Row(i)[j] = sum
+		}
+	}
+}
+
+// piece does the columns of a piece, and sets result from what it reads.
+func (x stencil) piece(u [2]*loops.Matrix, result *loops.Matrix, repetition int, rows loops.Range, piece int) {
+	from, to := u[repetition%2], u[(repetition+1)%2]
+	for i := rows.Lo; i < rows.Hi; i++ {
+		row := from.Row(i)
+		for j := piece; j < len(row); j += x.pieces {
+			to.Row(i)[j] = 0.7*row[j] + 0.01*float64(repetition*i) + 0.1*row[(j+1)%len(row)]
+			result.Row(i)[j] = 3 * row[j]
 		}
 	}
 }
@@ -63,6 +76,17 @@ func (x stencil) serial() [2]*loops.Matrix {
 	return u
 }
 
+// serialResult is the result that the last repetition sets.
+func (x stencil) serialResult() *loops.Matrix {
+	u, result := x.matrices(x.span()), loops.NewMatrix(x.rows+2, x.cols)
+	for repetition := range x.done() {
+		for piece := range x.pieces {
+			x.piece(u, result, repetition, x.span(), piece)
+		}
+	}
+	return result
+}
+
 func (x stencil) run(c comm.Comm, cfg lb.Config, want [2]*loops.Matrix) (*loops.Report, error) {
 	u := x.matrices(loops.Initial(c, x.span(), cfg))
 	j := newJitter(c)
@@ -72,6 +96,14 @@ func (x stencil) run(c comm.Comm, cfg lb.Config, want [2]*loops.Matrix) (*loops.
 			x.body(u, repetition, rows)
 			work(c, 1e-3*x.weights.Units(rows)*j.factor())
 		},
+	}
+	result := loops.NewMatrix(x.rows+2, x.cols)
+	if x.pieces > 0 {
+		d.Results, d.Body, d.Pieces = []loops.Array{result}, nil, x.pieces
+		d.Piece = func(repetition int, rows loops.Range, piece int) {
+			x.piece(u, result, repetition, rows, piece)
+			work(c, 1e-3*x.weights.Units(rows)*j.factor()/float64(x.pieces))
+		}
 	}
 	calls := 0
 	if x.stop > 0 {
@@ -90,6 +122,7 @@ func (x stencil) run(c comm.Comm, cfg lb.Config, want [2]*loops.Matrix) (*loops.
 	if err != nil {
 		return nil, err
 	}
+	wantResult := x.serialResult()
 	if rep.Steps != x.done() {
 		return nil, fmt.Errorf("%d repetitions were done, should be %d", rep.Steps, x.done())
 	}
@@ -100,6 +133,11 @@ func (x stencil) run(c comm.Comm, cfg lb.Config, want [2]*loops.Matrix) (*loops.
 		for k := range u {
 			if err := sameRows(u[k], want[k], r); err != nil {
 				return nil, fmt.Errorf("rank %d, array %d: %w", c.Rank(), k, err)
+			}
+		}
+		if x.pieces > 0 {
+			if err := sameRows(result, wantResult, r); err != nil {
+				return nil, fmt.Errorf("rank %d, result: %w", c.Rank(), err)
 			}
 		}
 	}
@@ -118,6 +156,9 @@ func TestDOALLIsTheSerialLoop(t *testing.T) {
 		x.overlap = x.halo && rapid.Bool().Draw(t, "overlap")
 		if rapid.Bool().Draw(t, "after") {
 			x.stop = rapid.IntRange(1, 25).Draw(t, "stop")
+		}
+		if !x.halo {
+			x.pieces = rapid.IntRange(0, 3).Draw(t, "pieces")
 		}
 		x.weights = drawWeights(t, x.span())
 		ranks := rapid.IntRange(1, 8).Draw(t, "ranks")
@@ -141,10 +182,11 @@ func TestDOALLIsTheSerialLoop(t *testing.T) {
 		}))
 		requireSums(t, rep, x.weights.Units(x.span())*float64(x.done()))
 		moved[fmt.Sprintf("halo %v, overlap %v, in step %v", x.halo, x.overlap, x.halo || x.stop > 0)] += rep.IterationsMoved
+		moved[fmt.Sprintf("pieces %v", x.pieces > 1)] += rep.IterationsMoved
 		require.Equal(t, x.halo || x.stop > 0, rep.Barrier != nil)
 	})
 	for _, kind := range []string{"halo true, overlap false, in step true", "halo true, overlap true, in step true",
-		"halo false, overlap false, in step true", "halo false, overlap false, in step false"} {
+		"halo false, overlap false, in step true", "halo false, overlap false, in step false", "pieces true"} {
 		require.Positive(t, moved[kind], "%s: work must have moved for this test to say something", kind)
 	}
 }
@@ -157,7 +199,7 @@ func TestDOALLWithFewRows(t *testing.T) {
 					continue
 				}
 				for _, policy := range []lb.Policy{lb.On, lb.Rotate} {
-					for _, x := range []stencil{{repeat: 4, halo: true}, {repeat: 4, halo: true, overlap: true}, {repeat: 4, stop: 9}, {repeat: 4}, {repeat: 1}} {
+					for _, x := range []stencil{{repeat: 4, halo: true}, {repeat: 4, halo: true, overlap: true}, {repeat: 4, stop: 9}, {repeat: 4}, {repeat: 1}, {repeat: 3, pieces: 2}} {
 						x.rows, x.cols = rows, 3
 						want := x.serial()
 						cfg := lb.Config{Policy: policy, DedicatedMaster: dedicated, Period: 1e-9, Interaction: lb.Interaction(rows % 2)}
@@ -277,4 +319,29 @@ func TestReports(t *testing.T) {
 		})
 	}
 	assert.Zero(t, hooks.RankReport{Units: 3}.Rate(), "without computing there is no rate")
+}
+
+// A rank whose rows take 9 s gives others away when the fast one has run dry, in the midst of a row.
+func TestPiecesLetWorkMoveInTheMidstOfARow(t *testing.T) {
+	const rows, unit = 16, 9.0 // work units of a row
+	took := func(pieces int) (took float64) {
+		cfg := machine(0, 2)
+		cfg.Speed = [][]sim.Step{sim.Constant(1), sim.Constant(4.5)}
+		res, err := sim.Run(cfg, func(c *sim.Comm) error {
+			rep, err := loops.DOALL{
+				Rows: loops.Span(0, rows), Arrays: []loops.Array{loops.NewMatrix(rows, 8)}, Quantum: 0.004,
+				Pieces: pieces, Piece: func(_ int, rows loops.Range, _ int) { c.Work(unit * float64(rows.Len()) / float64(pieces)) },
+			}.Run(c, lb.Auto())
+			if err == nil && rep.Report != nil {
+				took = rep.Time
+			}
+			return err
+		})
+		require.NoError(t, err)
+		require.Empty(t, res.Leaks)
+		return took
+	}
+	// The fast one has done its eight after 16 s. The slow one is in its second then, which ends after 18 s, and keeps one of its other six.
+	assert.Less(t, took(100), 27.1)
+	assert.Greater(t, took(1), 27.9, "or there is nothing to gain")
 }

@@ -56,6 +56,13 @@
 //
 // Loops of more than 2^20 iterations, or of less than two a rank, do not learn.
 //
+// # Long iterations
+//
+// A rank reports, gives and takes between two calls of Body. Where an iteration takes longer than a rank should be deaf, or a call
+// for few costs as much as one for many (a matrix product reads all of B), Piece does it in pieces, with a hook between them:
+//
+//	rows 0-127   columns 0-479 | hook | columns 480-959 | hook | ...
+//
 // # Stopping and going on
 //
 // DOACROSS.Checkpoint and DOALL.Checkpoint let a loop stop between two sweeps or repetitions, on a signal or in time for a limit, write
