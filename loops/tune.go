@@ -55,6 +55,8 @@ const (
 	// Where blocks lean there are fewestStrips at least, quotaStrips where a rank may be off its processor for a part of each quota period,
 	// and up to mostStrips where they are cheap.
 	fewestStrips, quotaStrips, mostStrips = 4, 6, 64
+	// hiddenStrips are the most for the network's sake: shorter strips fill it with headers.
+	hiddenStrips = 16
 	// bodysShare is how much of what a strip takes in the body each sweep of a batch pays: cold caches, most of it, are paid for once.
 	// Measured with grids of 1000 x 1000 and 2000 x 2000 on two cores: 0.07 to 0.14.
 	bodysShare = 0.1
@@ -331,6 +333,7 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 		case machine.QuotaPeriod() > 0:
 			fewest = max(fewest, quotaStrips)
 		}
+		fewest = max(fewest, hidden(slices.Max(record.Iteration)+record.Incr, record.DelayIncr, bodysShare*record.PerStrip, loop.Iterations))
 		loop.Longest = (loop.Iterations + fewest - 1) / fewest
 	}
 	choice := loop.Choose()
@@ -373,6 +376,15 @@ func (x *across) stripsToLean(sweep, strip, perSweep float64) int {
 	}
 	best := math.Sqrt(length * sweep / (strip * float64(number)))
 	return int(math.Round(min(max(best, fewestStrips), mostStrips)))
+}
+
+// hidden is how many strips cost nothing where the network, and not the processor, sets the time of a sweep: it takes wire s for each of
+// so many columns, the processor computing s, and another perSweep s a strip.
+func hidden(computing, wire, perSweep float64, columns int) int {
+	if !(wire > computing) || perSweep == 0 {
+		return 0
+	}
+	return int(min(hiddenStrips, (wire-computing)*float64(columns)/perSweep))
 }
 
 // waiting is what a strip costs in s because ranks must be woken for its messages. On a processor of its own a rank that waits
