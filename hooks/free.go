@@ -504,6 +504,7 @@ func (f *Free) closeBooks(now time.Duration) {
 	f.total.compute += f.compute
 	f.total.move += f.moved.time
 	f.total.chunks += f.chunks
+	f.total.hooks += f.hooks
 	f.units, f.compute, f.chunks, f.hooks, f.moved = 0, 0, 0, 0, movement{}
 	f.since = now
 }
@@ -612,9 +613,12 @@ func (f *Free) placed() *Placement {
 	}
 	at := &Placement{
 		Position: "lbhook0a", Loop: f.loop.Name, Strip: f.handedOut / chunks,
-		Between: f.total.compute.Seconds() / float64(chunks), Hook: f.between.Seconds(),
+		Between: f.total.compute.Seconds() / float64(f.total.hooks), Hook: f.between.Seconds(),
 		Reason: fmt.Sprintf("nobody waits for anybody: %s is strip mined, in strips of an eighth of a period, of %v at least if a period has it",
 			f.loop.Name, worthHook),
+	}
+	if f.loop.Pieces {
+		at.Reason += "; there are hooks within them, between pieces"
 	}
 	at.Share = at.Hook / at.Between
 	return at

@@ -98,6 +98,7 @@ type totals struct {
 	move       time.Duration
 	iterations int // taken from other ranks
 	chunks     int // of a free loop
+	hooks      int // of a free loop, also those within chunks
 	interact   time.Duration
 	rates      spread
 }

@@ -46,6 +46,7 @@ type Balancer struct {
 	period    period
 	cost      costModel
 	transit   transit
+	stall     stall
 	outcome   outcome
 	ledger    ledger
 	answer    answer
@@ -165,6 +166,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 		}
 		b.commit(d.Interaction)
 		b.outcome.promise(d.Interaction, b.promised)
+		b.stall.ordered(d.Interaction, b.outcome.latest)
 	}
 	d.Transfers = b.transfers
 	if b.loop.blocks() {
@@ -188,10 +190,11 @@ type survey struct {
 	phasesLeft int     // hook executions until the loop ends, -1 if unknown
 	obeyed     int     // index of the last instruction that all workers have obeyed
 	mover      int     // the rank that has spent most time moving work, -1: nothing moved
+	moving     float64 // s that it has spent so; below 0: nothing moved
 }
 
 func (b *Balancer) look(statuses []Status) survey {
-	v := survey{phasesLeft: -1, obeyed: math.MaxInt, mover: -1}
+	v := survey{phasesLeft: -1, obeyed: math.MaxInt, mover: -1, moving: -1}
 	phases := 0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		s := &statuses[r]
@@ -220,6 +223,9 @@ func (b *Balancer) look(statuses []Status) survey {
 		if s.MoveTransfers > 0 && (v.mover < 0 || longerMove(s, &statuses[v.mover])) {
 			v.mover = r
 		}
+	}
+	if v.mover >= 0 && isAmount(statuses[v.mover].MoveTime) {
+		v.moving = statuses[v.mover].MoveTime
 	}
 	v.elapsed /= float64(b.loop.Ranks - b.loop.FirstWorker)
 	if phases > 0 {

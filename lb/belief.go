@@ -33,7 +33,7 @@ func (b *Balancer) believe(target float64) {
 		move := unknownCost * target
 		if b.cost.seen {
 			perTransfer, perUnit := b.cost.fit()
-			move = max(perTransfer, b.message()) + perUnit*math.Abs(b.work[r]-after*rate)
+			move = max(perTransfer, b.message()) + perUnit*math.Abs(b.work[r]-after*rate) + b.stall.mean
 		}
 		if probability*gain*target > (1-probability)*(2*move+loss*target) {
 			b.filtered[r], b.level[r] = rate, rate

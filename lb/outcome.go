@@ -179,6 +179,7 @@ func (b *Balancer) account(now balance) {
 	}
 	efficiency := b.heard.units / (b.heard.elapsed * rates)
 	b.outcome.observe(efficiency, b.heard.obeyed, b.changed)
+	b.stall.observe(efficiency, b.heard.elapsed, b.heard.moving, b.period.target, b.heard.obeyed, b.changed)
 	if !b.changed && b.heard.mover < 0 && b.heard.obeyed >= b.lastMove {
 		b.ledger.calm(efficiency, 1-now.fraction())
 	}

@@ -254,9 +254,17 @@ func (b *Balancer) divide(to, rates []float64) {
 	}
 }
 
-// moveCost predicts in s what the movement from one distribution to another costs: costModel.predict, from the work in
-// units alone.
+// moveCost predicts in s what the movement from one distribution to another costs.
 func (b *Balancer) moveCost(from, to []float64) float64 {
+	cost := b.transferCost(from, to)
+	if cost > 0 {
+		cost += b.stall.mean
+	}
+	return cost
+}
+
+// transferCost is the part of it that ranks spend on moving: costModel.predict, from the work in units alone.
+func (b *Balancer) transferCost(from, to []float64) float64 {
 	if !b.cost.seen {
 		for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 			if math.Abs(from[r]-to[r]) > movedUnits {

@@ -388,3 +388,22 @@ func steady(t testing.TB, ranks int) (*Balancer, []Status) {
 	}
 	return b, st
 }
+
+func TestStall(t *testing.T) {
+	var s stall
+	s.observe(0.1, 1, 0.5, 0.1, 3, false)
+	assert.Zero(t, s.mean, "nothing was ordered")
+	s.ordered(5, 0.9)
+	s.observe(0.8, 0.1, -1, 0.1, 4, false)   // the period before the movement
+	s.observe(0.4, 0.1, 0.01, 0.1, 4, false) // half of 0.1 s lost, 0.01 s of it by moving
+	s.observe(0.6, 0.1, -1, 0.1, 5, false)   // a quarter
+	assert.InDelta(t, 0.05-0.01+0.025, s.mean, 1e-12)
+	s.observe(0.1, 0.1, 0.05, 0.1, 6, false)
+	assert.InDelta(t, 0.065, s.mean, 1e-12, "it is over")
+	s.ordered(7, 0.8)
+	s.observe(0.9, 0.1, 0.01, 0.1, 7, false)
+	assert.InDelta(t, 0.0325, s.mean, 1e-12, "none: the mean of recent ones")
+	s.ordered(8, 0.8)
+	s.observe(0.1, 0.1, 0.01, 0.1, 8, true)
+	assert.InDelta(t, 0.0325, s.mean, 1e-12, "a rate has changed: nobody knows")
+}
