@@ -51,11 +51,12 @@
 //	next    to the one that is perfect after the next change, and stay
 //	worst   only the slowest rank's surplus moves: where no change is expected and full does not pay; short of time, it may
 //
-// A movement must save twice what it costs. The first one, whose cost is unknown, is taken to cost a period, and the rates
+// A movement must save twice what it costs: the time that ranks spend on it, and what waiting for them costs the others, which
+// shows in the work that was not done meanwhile (stall). The first one, whose cost is unknown, is taken to cost a period, and the rates
 // to stay as they are for as long as they have been: it waits until it could have paid for itself.
 //
 // Outcome. What a movement did to the measured throughput is compared with its promise; where most of the promise did not
-// come true (sweeps shorter than a few quanta) later promises are discounted, and the balancer stays still. And every four
+// come true (sweeps shorter than a few quanta) later promises are discounted, and the balancer stays still. And every two
 // movements are held, all together, against not having made any (ledger): where that would have been better, the next ones must
 // promise twice as much, until movements pay again.
 //
