@@ -331,7 +331,7 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 		case comm.IsCrowded(x.c): // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
 			fewest, loop.Sync = max(fewestStrips, fewest/2), pipeline.Ahead
 		case machine.QuotaPeriod() > 0:
-			fewest = max(fewest, quotaStrips)
+			fewest = quotaStrips // more of them are more waits, in which others use the quota up
 		}
 		fewest = max(fewest, hidden(slices.Max(record.Iteration)+record.Incr, record.DelayIncr, bodysShare*record.PerStrip, loop.Iterations))
 		loop.Longest = (loop.Iterations + fewest - 1) / fewest
