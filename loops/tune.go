@@ -246,7 +246,11 @@ func (x *across) retune() error {
 			return err
 		}
 		block, next, sweep := x.choose(all)
-		lean, ever := x.chooseLean(sweep, longest(all))
+		elapsed := longest(all)
+		if elapsed > 0 {
+			sweep = min(sweep, elapsed) // what was timed before the run may have been disturbed
+		}
+		lean, ever := x.chooseLean(sweep, elapsed)
 		answer[0], answer[1], answer[2], answer[3], answer[4] = float64(block), float64(next), float64(lean), float64(ever), float64(x.chooseLongest())
 		for r := 1; r < x.c.Size(); r++ {
 			q, err := x.c.Isend(r, tagTune, comm.BytesOf(answer))
@@ -320,6 +324,9 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	arrays, elements := float64(len(x.d.Arrays)), width/8
 	record.Fixed, record.Incr = arrays*t.messages.fixed, elements*t.messages.incr
 	record.Delay, record.DelayIncr = t.messages.delay, elements*t.messages.delayIncr
+	if elapsed > 0 { // a message that was disturbed when it was timed must not pass for what a sweep takes
+		record.Incr = min(record.Incr, elapsed/float64(loop.Iterations))
+	}
 	loop.Fixed, loop.Incr = record.Fixed+record.PerStrip, record.Incr
 	loop.Delay, loop.DelayIncr = record.Delay, record.DelayIncr
 	record.Waiting = waiting(loop, x.width, elapsed)
