@@ -88,7 +88,7 @@ func sequential(large int) (cells []cell) {
 
 func idle() (cells []cell) {
 	for _, w := range []work{mm, mm500, sor(1000), sor(2000), sor4000, sor8000} {
-		cells = append(cells, cell{name: w.String(), place: four, work: w, seconds: 2, rounds: 5, variants: []variant{off, on}})
+		cells = append(cells, cell{name: w.String(), place: four, work: w, seconds: 2.5, rounds: 5, variants: []variant{off, on}})
 	}
 	return cells
 }
@@ -100,21 +100,11 @@ func compared(name string, p place, w work, seconds float64, rounds int, loads [
 	}}
 }
 
-// constantLoad has runs of sor that are almost as long as those of the table of ideal shares that the promise comes from
-// (spec/quantum-and-slack.md).
 func constantLoad() (cells []cell) {
 	slower, balanced := loaded(4)
 	for _, ws := range []int{1, 0} {
 		for _, w := range mains {
-			seconds := 8.0
-			if w.program == mm.program {
-				seconds = 4
-			}
-			c := compared(fmt.Sprintf("%s-ws%d", w, ws), four, w, seconds, 5, constant(ws), slower, balanced)
-			if ws == 0 {
-				c.variants[2].rounds = 1 // without loads there is nothing new about it
-			}
-			cells = append(cells, c)
+			cells = append(cells, compared(fmt.Sprintf("%s-ws%d", w, ws), four, w, 4, 5, constant(ws), slower, balanced))
 		}
 	}
 	return cells
