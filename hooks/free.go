@@ -61,25 +61,25 @@ type Free struct {
 	helper  helper
 	obeyed  int
 
-	began, since, start time.Duration
-	ended               time.Duration // when the last chunk was done
-	lap                 lap           // of the chunk under way
-	startCPU            time.Duration // CPU time when the chunk under way began
-	ownProcess          bool          // no other rank in it
-	between             time.Duration // the shortest time from the end of a chunk to the begin of the next: an empty hook
-	handedOut           int           // iterations in all chunks
-	units               float64       // done since the last status
-	compute             time.Duration
-	chunks, hooks       int // chunks that have ended, and the hooks at and within them
-	moved               movement
-	rate, slowest       float64 // work units/s, of the last chunk and of the slowest one: size the next one
-	grain               grain
-	total               totals
-	interact            float64
-	clock               masterClock
-	trace               Tracer // nil: nobody looks
-	moves               tracedMove
-	watching            *watching // on rank 0, if anybody watches
+	began, since  time.Duration
+	ended         time.Duration // when the last chunk was done
+	lap           lap           // of the chunk under way
+	startCPU      time.Duration // CPU time when the chunk under way began
+	ownProcess    bool          // no other rank in it
+	between       time.Duration // the shortest time from the end of a chunk to the begin of the next: an empty hook
+	handedOut     int           // iterations in all chunks
+	units         float64       // done since the last status
+	compute       time.Duration
+	chunks, hooks int // chunks that have ended, and the hooks at and within them
+	moved         movement
+	rate, slowest float64 // work units/s, of the last chunk and of the slowest one: size the next one
+	grain         grain
+	total         totals
+	interact      float64
+	clock         masterClock
+	trace         Tracer // nil: nobody looks
+	moves         tracedMove
+	watching      *watching // on rank 0, if anybody watches
 }
 
 // worthCPUTime is how long a chunk must take for its CPU time, to a microsecond, to say more than the clock.
@@ -211,10 +211,9 @@ func (f *Free) Next() (repetition int, r dist.Range, ok bool, err error) {
 	}
 	f.chunk = f.cut()
 	if present {
-		f.start, f.startCPU = f.c.Now(), f.cpuTime()
-		f.lap = lap{began: f.start}
-		if f.handedOut > 0 && (f.between == 0 || f.start-f.ended < f.between) {
-			f.between = f.start - f.ended
+		f.lap, f.startCPU = lap{began: f.c.Now()}, f.cpuTime()
+		if hook := f.lap.began - f.ended; f.handedOut > 0 && (f.between == 0 || hook < f.between) {
+			f.between = hook
 		}
 	}
 	f.handedOut += f.chunk.Len()
@@ -551,12 +550,17 @@ func seconds(x float64) time.Duration {
 func (f *Free) remaining() float64 {
 	units := 0.0
 	for _, p := range f.queue {
-		units += f.loop.Weights.Units(p.Range) * float64(f.loop.Repeat-p.repetition)
+		units += f.unitsLeft(p)
 	}
 	if !f.chunk.Empty() {
-		units += f.loop.Weights.Units(f.chunk.Range)*float64(f.loop.Repeat-f.chunk.repetition) - f.lap.units
+		units += f.unitsLeft(f.chunk) - f.lap.units
 	}
 	return units
+}
+
+// unitsLeft is the work units of a part, each repetition that it still has before it counted.
+func (f *Free) unitsLeft(p part) float64 {
+	return f.loop.Weights.Units(p.Range) * float64(f.loop.Repeat-p.repetition)
 }
 
 func (f *Free) iterations() int {

@@ -74,7 +74,7 @@ func (f *Free) accept(from int, header []byte) error {
 			return err
 		}
 		l.pieces = append(l.pieces, pieces...)
-		f.moved.units += f.loop.Weights.Units(p.Range) * float64(f.loop.Repeat-p.repetition)
+		f.moved.units += f.unitsLeft(p)
 		f.total.iterations += p.Len()
 	}
 	f.moved.transfers++
@@ -102,7 +102,7 @@ func (f *Free) land(wait bool) error {
 		f.moved.transit += f.c.Now() - l.began
 		for _, p := range l.parts {
 			f.insert(p)
-			f.moved.transitUnits += f.loop.Weights.Units(p.Range) * float64(f.loop.Repeat-p.repetition)
+			f.moved.transitUnits += f.unitsLeft(p)
 		}
 		f.awaited--
 		f.landing = f.landing[1:]

@@ -58,20 +58,24 @@ func (m *costModel) fit() (perTransfer, perUnit float64) {
 // more is known.
 func (m *costModel) predict(transfers []dist.Transfer, ranks int, message float64) float64 {
 	a, c := m.fit()
-	a = max(a, message)
+	return m.most(transfers, ranks, max(a, message), c)
+}
+
+// most is the largest a transfers + c units of a rank that takes part in the transfers.
+func (m *costModel) most(transfers []dist.Transfer, ranks int, a, c float64) float64 {
 	if len(m.transfers) != ranks {
 		m.transfers, m.units = make([]float64, ranks), make([]float64, ranks)
 	}
 	for _, t := range transfers {
 		m.transfers[t.From], m.transfers[t.To], m.units[t.From], m.units[t.To] = 0, 0, 0, 0
 	}
-	cost := 0.0
+	most := 0.0
 	for _, t := range transfers {
 		for _, r := range [2]int{t.From, t.To} {
 			m.transfers[r]++
 			m.units[r] += t.Units
-			cost = max(cost, a*m.transfers[r]+c*m.units[r])
+			most = max(most, a*m.transfers[r]+c*m.units[r])
 		}
 	}
-	return cost
+	return most
 }

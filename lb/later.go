@@ -40,7 +40,7 @@ func (b *Balancer) later(rates []float64, statuses []Status) (busy float64) {
 	}
 	spare := busy - reactions*reaction
 	switch perUnit, known := b.transit.perUnit(); {
-	case known && spare > early*perUnit*b.most():
+	case known && spare > early*b.cost.most(b.transfers, b.loop.Ranks, 0, perUnit):
 		b.transfers = b.transfers[:0]
 	case !known && spare > 0:
 		b.reduce(firstNow, statuses)
@@ -58,19 +58,4 @@ func (b *Balancer) reduce(part float64, statuses []Status) {
 		b.want[t.To] -= t.Units - units
 		t.Units = units
 	}
-}
-
-// most is how many units of the planned transfers the rank gives or takes that gives or takes most.
-func (b *Balancer) most() float64 {
-	most := 0.0
-	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-		sum := 0.0
-		for _, t := range b.transfers {
-			if t.From == r || t.To == r {
-				sum += t.Units
-			}
-		}
-		most = max(most, sum)
-	}
-	return most
 }

@@ -70,9 +70,15 @@ func (d DOALL) Run(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 		return nil, err
 	}
 	d.Repeat = max(1, d.Repeat)
-	free := !d.Halo && d.After == nil && !d.Checkpoint.used()
-	if free {
+	if !d.Halo && d.After == nil && !d.Checkpoint.used() {
 		return d.runFree(c, cfg)
+	}
+	if d.Piece != nil {
+		d.Body = func(repetition int, rows Range) {
+			for i := range d.Pieces {
+				d.Piece(repetition, rows, i)
+			}
+		}
 	}
 	d.Arrays = slices.Concat(d.Arrays, d.Results) // a loop may stop after any repetition, and its results are then where its rows are
 	p := pauses{
@@ -118,6 +124,9 @@ func (d DOALL) validate(cfg lb.Config) error {
 }
 
 func (d DOALL) runFree(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
+	if d.Piece == nil {
+		d.Pieces, d.Piece = 1, func(repetition int, rows Range, _ int) { d.Body(repetition, rows) }
+	}
 	f, err := hooks.NewFree(c, hooks.FreeLoop{
 		Name: d.Name, Iterations: d.Rows, Repeat: d.Repeat, Weights: d.Weights,
 		Arrays: moving(d.Arrays), Pieces: d.Pieces > 1, Quantum: d.Quantum, Record: d.Record,
@@ -134,8 +143,13 @@ func (d DOALL) runFree(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 			if err != nil || !ok {
 				return err
 			}
-			if err := d.pieces(f, repetition, rows); err != nil {
-				return err
+			for i := range d.Pieces {
+				if i > 0 {
+					if err := f.Within(float64(i) / float64(d.Pieces)); err != nil {
+						return err
+					}
+				}
+				d.Piece(repetition, rows, i)
 			}
 		}
 	})
@@ -145,34 +159,6 @@ func (d DOALL) runFree(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	rep.Own = f.Owned()
 	rep.Report, err = f.Finish()
 	return rep, err
-}
-
-// pieces does a chunk, with a hook after each piece but the last.
-func (d DOALL) pieces(f *hooks.Free, repetition int, rows Range) error {
-	if d.Piece == nil {
-		d.Body(repetition, rows)
-		return nil
-	}
-	for i := range d.Pieces {
-		if i > 0 {
-			if err := f.Within(float64(i) / float64(d.Pieces)); err != nil {
-				return err
-			}
-		}
-		d.Piece(repetition, rows, i)
-	}
-	return nil
-}
-
-// body does whole iterations.
-func (d DOALL) body(repetition int, rows Range) {
-	if d.Piece == nil {
-		d.Body(repetition, rows)
-		return
-	}
-	for i := range d.Pieces {
-		d.Piece(repetition, rows, i)
-	}
 }
 
 func (d DOALL) runInStep(c comm.Comm, cfg lb.Config, p *pauses) (rep *Report, err error) {
@@ -286,7 +272,7 @@ func (r *inStep) plain(repetition int, parts []Range) error {
 	}
 	r.h.Begin()
 	for _, rows := range parts {
-		r.d.body(repetition, rows)
+		r.d.Body(repetition, rows)
 		r.h.Lap(rows)
 	}
 	r.h.End()
@@ -339,7 +325,7 @@ func (r *inStep) overlapped(repetition int, own, interior Range) error {
 	r.h.Begin()
 	for _, edge := range []Range{Span(own.Lo, interior.Lo), Span(interior.Hi, own.Hi)} {
 		if !edge.Empty() {
-			r.d.body(repetition, edge)
+			r.d.Body(repetition, edge)
 			r.h.Lap(edge)
 		}
 	}
@@ -350,7 +336,7 @@ func (r *inStep) overlapped(repetition int, own, interior Range) error {
 // compute calls Body for a part of a phase that is interrupted.
 func (r *inStep) compute(repetition int, rows Range) {
 	r.h.Begin()
-	r.d.body(repetition, rows)
+	r.d.Body(repetition, rows)
 	r.h.Lap(rows)
 	r.h.EndPart(0)
 }

@@ -214,6 +214,22 @@ func TestDOALLWithFewRows(t *testing.T) {
 	}
 }
 
+// timeOf is what one pass over so many rows takes in virtual time, in s; body says what they do.
+func timeOf(t *testing.T, cfg sim.Config, rows int, body func(c *sim.Comm, d *loops.DOALL)) (took float64) {
+	res, err := sim.Run(cfg, func(c *sim.Comm) error {
+		d := loops.DOALL{Rows: loops.Span(0, rows), Arrays: []loops.Array{loops.NewMatrix(rows, 8)}, Quantum: 0.004}
+		body(c, &d)
+		rep, err := d.Run(c, lb.Auto())
+		if err == nil && rep.Report != nil {
+			took = rep.Time
+		}
+		return err
+	})
+	require.NoError(t, err)
+	require.Empty(t, res.Leaks)
+	return took
+}
+
 // One pass over a loop on ranks of speeds 1:2:4:8 that start with equal shares. The bound: 3 % of the ideal time and one
 // iteration on the slowest rank, which may have been begun when the others ran dry.
 func TestASingleDOALLBalancesDownToItsLastIterations(t *testing.T) {
@@ -222,19 +238,9 @@ func TestASingleDOALLBalancesDownToItsLastIterations(t *testing.T) {
 	for r := range ranks {
 		cfg.Speed = append(cfg.Speed, sim.Constant(unit*float64(int(1)<<r)))
 	}
-	var took float64
-	res, err := sim.Run(cfg, func(c *sim.Comm) error {
-		rep, err := loops.DOALL{
-			Rows: loops.Span(0, rows), Arrays: []loops.Array{loops.NewMatrix(rows, 8)}, Quantum: 0.004,
-			Body: func(_ int, rows loops.Range) { c.Work(float64(rows.Len())) },
-		}.Run(c, lb.Auto())
-		if err == nil && rep.Report != nil {
-			took = rep.Time
-		}
-		return err
+	took := timeOf(t, cfg, rows, func(c *sim.Comm, d *loops.DOALL) {
+		d.Body = func(_ int, rows loops.Range) { c.Work(float64(rows.Len())) }
 	})
-	require.NoError(t, err)
-	require.Empty(t, res.Leaks)
 	ideal := rows / (15 * unit)
 	assert.Less(t, took, 1.03*ideal+1/unit)
 	assert.GreaterOrEqual(t, took, ideal)
@@ -324,22 +330,12 @@ func TestReports(t *testing.T) {
 // A rank whose rows take 9 s gives others away when the fast one has run dry, in the midst of a row.
 func TestPiecesLetWorkMoveInTheMidstOfARow(t *testing.T) {
 	const rows, unit = 16, 9.0 // work units of a row
-	took := func(pieces int) (took float64) {
-		cfg := machine(0, 2)
-		cfg.Speed = [][]sim.Step{sim.Constant(1), sim.Constant(4.5)}
-		res, err := sim.Run(cfg, func(c *sim.Comm) error {
-			rep, err := loops.DOALL{
-				Rows: loops.Span(0, rows), Arrays: []loops.Array{loops.NewMatrix(rows, 8)}, Quantum: 0.004,
-				Pieces: pieces, Piece: func(_ int, rows loops.Range, _ int) { c.Work(unit * float64(rows.Len()) / float64(pieces)) },
-			}.Run(c, lb.Auto())
-			if err == nil && rep.Report != nil {
-				took = rep.Time
-			}
-			return err
+	cfg := machine(0, 2)
+	cfg.Speed = [][]sim.Step{sim.Constant(1), sim.Constant(4.5)}
+	took := func(pieces int) float64 {
+		return timeOf(t, cfg, rows, func(c *sim.Comm, d *loops.DOALL) {
+			d.Pieces, d.Piece = pieces, func(_ int, rows loops.Range, _ int) { c.Work(unit * float64(rows.Len()) / float64(pieces)) }
 		})
-		require.NoError(t, err)
-		require.Empty(t, res.Leaks)
-		return took
 	}
 	// The fast one has done its eight after 16 s. The slow one is in its second then, which ends after 18 s, and keeps one of its other six.
 	assert.Less(t, took(100), 27.1)

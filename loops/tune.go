@@ -246,11 +246,7 @@ func (x *across) retune() error {
 			return err
 		}
 		block, next, sweep := x.choose(all)
-		elapsed := longest(all)
-		if elapsed > 0 {
-			sweep = min(sweep, elapsed) // what was timed before the run may have been disturbed
-		}
-		lean, ever := x.chooseLean(sweep, elapsed)
+		lean, ever := x.chooseLean(sweep, longest(all))
 		answer[0], answer[1], answer[2], answer[3], answer[4] = float64(block), float64(next), float64(lean), float64(ever), float64(x.chooseLongest())
 		for r := 1; r < x.c.Size(); r++ {
 			q, err := x.c.Isend(r, tagTune, comm.BytesOf(answer))
@@ -360,7 +356,11 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	}
 	cost := float64(2*(x.c.Size()-1))*t.messages.fixed + (x.c.Now() - began).Seconds()
 	sweep = loop.Predict(record.Block) / float64(left)
-	return record.Block, x.rep.Steps + sweepsBetween(cost, sweep), sweep
+	next = x.rep.Steps + sweepsBetween(cost, sweep)
+	if elapsed > 0 {
+		sweep = min(sweep, elapsed)
+	}
+	return record.Block, next, sweep
 }
 
 // stripsToLean is how many strips there should be at least where blocks lean, if the columns of a sweep take sweep s, on the way included,
