@@ -132,6 +132,9 @@ func (s *Levels) observe(raw, computed, elapsed float64) {
 		return
 	}
 	before, beforeLevel, beforeSeconds := s.suspect, s.suspectLevel, s.suspectSeconds
+	both := computed + beforeSeconds
+	mean := raw + (before-raw)*(beforeSeconds/both)
+	sameSide := (before > s.present.mean) == (raw > s.present.mean)
 	s.suspects++
 	s.suspectAge += elapsed
 	s.suspect, s.suspectLevel, s.suspectSeconds = raw, s.find(raw, counts), computed
@@ -146,8 +149,11 @@ func (s *Levels) observe(raw, computed, elapsed float64) {
 	case s.suspectLevel >= 0 && s.others[s.suspectLevel].lasting > 0: // the first was taken on the way there
 		s.visit(s.suspectLevel)
 	case alike:
-		both := computed + beforeSeconds
-		s.discover(raw+(before-raw)*(beforeSeconds/both), 2, both)
+		s.discover(mean, 2, both)
+	case sameSide && mean > 0: // plainly another one, where the rate varies more than it did here
+		s.discover(mean, 2, both)
+		d := (raw - before) / mean
+		s.present.learnNoise(d * d / 2)
 	case s.suspects > 2:
 		s.discover(raw, 1, computed)
 	}

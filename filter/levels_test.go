@@ -120,6 +120,23 @@ func TestLevelsTakesAMixedSampleForOneOnTheWay(t *testing.T) {
 	assert.Equal(t, 2.0, age, "the visit began with the mixed sample")
 }
 
+func TestLevelsTakesTwoFarOffForOneThatVaries(t *testing.T) {
+	var s Levels
+	feed(&s, rand.New(rand.NewPCG(1, 14)), 10, 0.08, 10)
+	level := s.Level()
+	s.Next(5.3)
+	s.Next(3.5) // not like the first, but neither is like any before
+	assert.Equal(t, 1, s.Changes())
+	assert.InDelta(t, 4.4, s.Level(), 1e-9, "the mean of both")
+	assert.Greater(t, s.Noise(), 0.1, "it is known that they differ")
+	s.Next(5.5)
+	assert.Equal(t, 1, s.Changes(), "one more of the kind")
+	s.Next(level)
+	s.Next(level)
+	assert.Equal(t, 2, s.Changes())
+	assert.InDelta(t, level, s.Level(), 0.5)
+}
+
 func TestLevelsFollowsADrift(t *testing.T) {
 	for _, each := range []float64{0.998, 1.002} {
 		var s Levels

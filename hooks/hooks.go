@@ -19,6 +19,7 @@ type Loop struct {
 	Weights    dist.Weights // work units of each iteration; zero: 1 each, or learned (Hooks.Parts)
 	Arrays     []Array      // the data that moves with the iterations
 	Adjacent   bool         // each rank owns one block and neighbours own neighbouring blocks, always
+	Early      bool         // no rank is ahead of rank 0, and the program says where work can move next (Soon)
 	Phases     int          // how often Hook will be called; 0: unknown
 	Quantum    float64      // s, the scheduling quantum; 0: measured
 	Agreed     string       // what else all ranks must have in common, in words: New compares it
@@ -51,6 +52,7 @@ type Hooks struct {
 	master   *master // on rank 0
 	interact float64 // s, measured at start
 	clock    masterClock
+	early    early
 	placer   *Placer // nil: the program calls Hook itself
 	trace    Tracer  // nil: nobody looks
 	moves    tracedMove
@@ -139,6 +141,7 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 	workers := c.Size() - first
 	h.began = c.Now()
 	h.active = present && cfg.Policy != lb.Off && workers > 1 && loop.Iterations.Len() > workers
+	h.early.on = h.active && loop.Early && cfg.Interaction == lb.Pipelined && !cfg.DedicatedMaster
 	if h.active {
 		if loop.Weights.Uniform() && cfg.Policy == lb.On {
 			h.weights.grid = lb.NewGrid(loop.Iterations, workers)
@@ -189,8 +192,8 @@ func check(c comm.Comm, loop *Loop, cfg lb.Config) (first int, err error) {
 	if err := comm.Agree(c, err); err != nil {
 		return first, err
 	}
-	return first, comm.Same(c, fmt.Sprintf("loop %q: iterations %v of %v units, %d arrays, adjacent %v, phases %d, configuration %+v%s",
-		loop.Name, loop.Iterations, loop.Weights.Units(loop.Iterations), len(loop.Arrays), loop.Adjacent, loop.Phases, cfg, also(loop.Agreed)))
+	return first, comm.Same(c, fmt.Sprintf("loop %q: iterations %v of %v units, %d arrays, adjacent %v, early %v, phases %d, configuration %+v%s",
+		loop.Name, loop.Iterations, loop.Weights.Units(loop.Iterations), len(loop.Arrays), loop.Adjacent, loop.Early, loop.Phases, cfg, also(loop.Agreed)))
 }
 
 func also(agreed string) string {
@@ -221,6 +224,7 @@ func (h *Hooks) startMaster(first int, start dist.Block) error {
 	setup := lb.Loop{
 		Ranks: h.c.Size(), FirstWorker: first, Start: start, Weights: h.loop.Weights,
 		Movement: movement, Quantum: h.quantum, Interact: h.interact, Learn: h.weights.grid.Cells > 0,
+		Early: h.early.on,
 	}
 	b, err := lb.New(h.cfg, setup)
 	if err != nil {
@@ -358,12 +362,11 @@ func (h *Hooks) Hook() (moved bool, err error) {
 	if !h.active {
 		return false, nil
 	}
-	// After phases without a hook about as many come again: rather early by less than half of them than late by more.
-	early := h.passed / 2
+	interacts := h.interacts(h.phase, h.passed)
 	if h.passed > 0 {
 		h.skipped, h.passed = h.passed, 0
 	}
-	if h.phase+early < h.next {
+	if !interacts {
 		h.laps.prepare(h.k, h.phase, h.next)
 		return false, h.serve()
 	}
@@ -371,6 +374,10 @@ func (h *Hooks) Hook() (moved bool, err error) {
 	h.laps.prepare(h.k, h.phase, h.next)
 	return moved, err
 }
+
+// interacts reports whether the Hook after so many phases does, the last passed of them before it without a hook. About as many come
+// again: rather early by less than half of them than late by more.
+func (h *Hooks) interacts(phase, passed int) bool { return phase+passed/2 >= h.next }
 
 // Pass ends so many phases after which work cannot move: an interaction that is due meanwhile is had at the next Hook, or was at the one
 // before if that was nearer. Every rank must call it at the same phases.
@@ -391,12 +398,12 @@ func (h *Hooks) endPhase() {
 	}
 }
 
-// serve lets rank 0 take in statuses that are there, and answer if they were the last.
+// serve lets rank 0 take in statuses that are there, and answer if they were the last, and the others hear its call for them.
 func (h *Hooks) serve() error {
-	if h.master != nil && h.master.missing > 0 {
+	if h.master != nil && h.master.missing > 0 && (h.early.called || !h.early.on) {
 		return h.poll()
 	}
-	return nil
+	return h.listen()
 }
 
 // poll serves the master between interactions.
@@ -420,11 +427,15 @@ func (h *Hooks) interacted(began, ended time.Duration) {
 
 func (h *Hooks) interaction() (bool, error) {
 	began := h.c.Now()
-	if err := h.report(); err != nil {
+	report := h.report
+	if h.early.on {
+		report = h.reportEarly
+	}
+	if err := report(); err != nil {
 		return false, err
 	}
-	answer := h.k // synchronous: wait for the answer to the status just sent
-	if h.cfg.Interaction == lb.Pipelined {
+	answer := h.k // synchronous: wait for the answer to the status just sent; early: to the one sent a little before
+	if h.pipelined() {
 		answer-- // pipelined: for the answer to the one before, which is on its way since long
 	}
 	h.k++
@@ -445,6 +456,9 @@ func (h *Hooks) interaction() (bool, error) {
 	h.obeyed = in.interaction
 	return h.obey(in)
 }
+
+// pipelined reports whether instruction k is obeyed at interaction k+1.
+func (h *Hooks) pipelined() bool { return h.cfg.Interaction == lb.Pipelined && !h.early.on }
 
 // report sends the status of the phases since the last one.
 func (h *Hooks) report() error {
@@ -646,7 +660,7 @@ func receiveAll(c comm.Comm, from, tag int) ([]byte, error) {
 func (h *Hooks) Finish() (*Report, error) {
 	rest := tail{units: h.done, compute: h.quota.computing(h.compute), version: h.weights.version}
 	h.closeBooks(h.c.Now())
-	if h.active && h.k > 0 && h.cfg.Interaction == lb.Pipelined {
+	if h.active && h.k > 0 && h.pipelined() {
 		// The last status has an answer that nobody obeys any more.
 		if _, err := h.instruction(h.k - 1); err != nil {
 			return nil, err

@@ -191,6 +191,78 @@ func TestInteractionsThatAreRare(t *testing.T) {
 	}
 }
 
+// Statuses that are called for shortly before the hook at which they are answered: a hook after every fifth phase only.
+func TestEarlyStatuses(t *testing.T) {
+	const rounds, each = 200, 5
+	for _, soon := range []int{0, 1, 2} { // phases before the hook; 0: nothing says that it comes
+		span := dist.Span(0, 31)
+		l := newLedger(span, rounds*each)
+		var rep *hooks.Report
+		var events memory
+		simulate(t, machine(1, 4), func(c *sim.Comm) error {
+			d := newRows(span)
+			h, err := hooks.New(c, hooks.Loop{
+				Iterations: span, Adjacent: true, Early: true, Phases: rounds * each, Arrays: d.arrays(), Quantum: 0.004, Record: &events,
+			}, lb.Config{Policy: lb.Random})
+			if err != nil {
+				return err
+			}
+			for i := h.Range().Lo; i < h.Range().Hi; i++ {
+				d.set(i, 0)
+			}
+			random := rand.New(rand.NewPCG(9, uint64(c.Rank())))
+			for p := range rounds * each {
+				var bad error
+				h.Compute(func() {
+					for i := h.Range().Lo; i < h.Range().Hi; i++ {
+						if err := d.check(i, p); err != nil {
+							bad = err
+						}
+						d.set(i, p+1)
+					}
+					l.enter(p, h.Range())
+					c.Work(1e-3 * float64(h.Range().Len()) * (0.5 + random.Float64()))
+				})
+				if bad != nil {
+					return fmt.Errorf("rank %d, phase %d: %w", c.Rank(), p, bad)
+				}
+				left := each - 1 - p%each
+				if left == 0 {
+					_, err = h.Hook()
+				} else {
+					err = h.Pass(1)
+				}
+				if err != nil {
+					return err
+				}
+				if soon > 0 && left == soon {
+					if err := h.Soon(soon); err != nil {
+						return err
+					}
+				}
+			}
+			r, err := h.Finish()
+			if r != nil {
+				rep = r
+			}
+			return err
+		})
+		l.requireOnce(t)
+		requireSums(t, rep, 4, span.Len(), rounds*each*31)
+		assert.Greater(t, rep.Shifts, 15)
+		early := 0
+		for _, e := range events.events {
+			for _, s := range e.Statuses {
+				assert.Equal(t, s.Interaction-1, s.Obeyed, "each instruction is obeyed before the next status")
+				if s.Rank == 0 && s.Interaction > 1 && s.PhasesLeft%each != 0 {
+					early++
+				}
+			}
+		}
+		assert.Equal(t, soon > 0, early > 0, "%d statuses lie between hooks, called %d phases before", early, soon)
+	}
+}
+
 // once runs a free loop on one rank and enters what it does; the data of each iteration must say how often it was done.
 func once(c *sim.Comm, loop hooks.FreeLoop, cfg lb.Config, l *ledger, work float64) (*hooks.Report, error) {
 	first := 0

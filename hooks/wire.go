@@ -14,6 +14,7 @@ const (
 	tagInstruction                              // master to rank
 	tagHeader                                   // what a direct transfer carries
 	tagData                                     // the data of iterations
+	tagCall                                     // master to rank: report now
 	// MaxTag is the largest tag that a program may use beside this package.
 	MaxTag = comm.MaxUserTag - 10
 )

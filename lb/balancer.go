@@ -23,6 +23,8 @@ type Balancer struct {
 
 	ranks                []rank
 	raw, filtered, level []float64 // units/s per rank: samples (0 none), filtered, of the level between changes
+	computed, ratios     []float64 // s per rank, behind raw; room for shared
+	common               float64   // how many times faster than at the levels that they remember all ranks are
 	noise, samples       []float64 // per rank: relative deviation of a sample from the level, and how many stand behind it
 	suspects             []int     // ranks whose latest sample is far off their level
 	fickle               []int     // ranks whose rate is known to come and go
@@ -83,7 +85,7 @@ func New(cfg Config, loop Loop) (*Balancer, error) {
 	b := &Balancer{
 		cfg: cfg, loop: loop,
 		ranks: make([]rank, n),
-		raw:   make([]float64, n), filtered: make([]float64, n), level: make([]float64, n), noise: make([]float64, n), samples: make([]float64, n),
+		raw:   make([]float64, n), computed: make([]float64, n), common: 1, filtered: make([]float64, n), level: make([]float64, n), noise: make([]float64, n), samples: make([]float64, n),
 		next: make([]float64, n), part: make([]float64, n), chosen: make([]float64, n),
 		work: make([]float64, n), targets: make([]float64, n), want: make([]float64, n),
 		iterations: make([]int, n), parts: make([]int, n), least: make([]int, n),
@@ -246,6 +248,7 @@ func (b *Balancer) learn(statuses []Status) {
 	b.now += b.heard.elapsed
 	if b.heard.compute > 0 {
 		b.measured += b.heard.elapsed
+		b.period.reported(b.heard.elapsed)
 	}
 	if b.heard.phase > 0 {
 		b.period.computed(b.heard.phase, b.heard.phases)
@@ -376,6 +379,9 @@ func (b *Balancer) finishFree(d *Decision, m balance) {
 	}
 }
 
+// pipelined reports whether an instruction is obeyed one interaction after the one that it answers.
+func (b *Balancer) pipelined() bool { return b.cfg.Interaction == Pipelined && !b.loop.Early }
+
 // remaining returns how many seconds of the loop are left once an instruction of now is obeyed; forever if unknown.
 func (b *Balancer) remaining(target float64) float64 {
 	left := b.heard.phasesLeft
@@ -383,7 +389,7 @@ func (b *Balancer) remaining(target float64) float64 {
 		return forever
 	}
 	time := float64(left) * b.period.phase
-	if b.cfg.Interaction == Pipelined {
+	if b.pipelined() {
 		time -= float64(b.period.hooks(target)) * b.period.phase // obeyed one interaction later
 	}
 	return min(max(0, time), forever)

@@ -25,7 +25,8 @@ func (b *Balancer) believe(target float64) {
 	for _, r := range b.suspects {
 		levels := &b.ranks[r].levels
 		rate, probability := levels.Suspect()
-		old := levels.Level()
+		rate *= b.common
+		old := levels.Level() * b.common
 		after := sumWork / (sumRates - old + rate) // time of the perfect distribution, if it is true
 		gain := 1 - after/max(base.current, b.work[r]/rate)
 		wrong := after * max(1, rate/old) // time with that distribution, if it is not

@@ -24,13 +24,17 @@
 //	interaction        k             k+1            k+2
 //	rank         --status k--.   status k+1--.   status k+2        Pipelined: instruction k, decided while the ranks
 //	master                    '-> decide -.   '-> decide           compute, is obeyed at interaction k+1. Synchronous:
-//	rank                                   '-> obey k              the ranks wait and obey at interaction k
+//	rank                                   '-> obey k              the ranks wait and obey at interaction k. Loop.Early: status k
+//	                                                               was sent a little before, and nobody waits
 //
 // # What is ours
 //
 // Rates. The automatic filter (filter.Levels) remembers the levels between which each rank's rate moves. A sample far off is
 // believed at once if acting on it in error would cost less, given how often that has been an error, than to wait for a
 // second one (believe).
+//
+// What all ranks share, beyond their noise, is no sample of any one's rate: iterations that have become dearer, caches that are warm, a machine
+// that does other things. Levels are those of rates without it (shared).
 //
 // Threshold. The automatic one starts from the paper's 0.1, but moves work only if the means of the levels, whose error is
 // known, show an imbalance that noise does not explain, or for three decisions in a row one that is likely, or one
@@ -40,8 +44,9 @@
 // threshold", section 6.2.1). A configured threshold is the paper's, exactly.
 //
 // Profitability. The levels also tell how long a rank stays at each: that is the outlook, and plans are weighed by it. To
-// follow each change costs two movements a cycle and the wrong distribution for the time of the reaction; to stay divided
-// for the slow times costs what the fast times could have brought. Which is less depends on the load:
+// follow each change costs two movements a cycle and the wrong distribution for the time of the reaction, which is as long as interactions really
+// are apart; to stay divided for the slow times costs what the fast times could have brought. What has come n times is expected again with a
+// probability of n/(n+1). Which costs less depends on the load:
 //
 //	cost + loss until the horizon (Outlook)          rate   --.      .------.      .------
 //	                                                          '------'      '------'
@@ -120,8 +125,8 @@
 // Transfers conserve work. Where the Movement is Adjacent, Decision.To is a valid block distribution of the whole span and
 // differs from the previous one only if Transfers is not empty. Where it is Direct no rank gives and takes in one
 // instruction. In a loop that is not Free each worker keeps at least one iteration. Orders that a rank has not obeyed
-// yet (index > Status.Obeyed) are counted as if it had, so nothing is ordered twice. While nothing moves a decision costs
-// O(P) and allocates nothing per rank; a plan costs O(P log P).
+// yet (index > Status.Obeyed) are counted as if it had, so nothing is ordered twice. A decision costs O(P log P), and
+// while nothing moves it allocates nothing per rank.
 //
 // # What it does not do
 //

@@ -17,6 +17,7 @@ type period struct {
 
 	moveTime, moveInterval float64 // s: t_movement and the mean time between movements; 0 before the first
 	lastMove               float64 // s, the balancer's time of the last movement
+	between                float64 // s between the statuses of late; 0 before the first
 	target                 float64 // s, the latest
 	phase                  float64 // s, period_compute: mean time between two hook executions; 0 unknown
 	phases                 float64 // hook executions behind it, where it is the mean over all so far; then infinite
@@ -85,6 +86,18 @@ func (p *period) moved(now, t float64) {
 	p.moveTime += recent * (t - p.moveTime)
 	p.moveInterval += recent * (interval - p.moveInterval)
 }
+
+// reported takes in that the latest statuses are of so many s.
+func (p *period) reported(elapsed float64) {
+	if p.between == 0 {
+		p.between = elapsed
+	}
+	p.between += recent * (elapsed - p.between)
+}
+
+// interval is the time between interactions in s, as it is: work that can move at some places only, far apart where ranks are slow,
+// has them less often than the target says.
+func (p *period) interval(target float64) float64 { return max(target, p.between) }
 
 // choose returns the target period and the limit that sets it: the largest of (13), (14) and (15).
 func (p *period) choose() (target float64, limit string) {

@@ -43,13 +43,14 @@ const (
 
 // outlook returns what is expected where the work wants to go from b.work to b.want.
 func (b *Balancer) outlook(target float64) Outlook {
-	o := Outlook{Rank: -1, Horizon: b.now, Reaction: target}
+	interval := b.period.interval(target)
+	o := Outlook{Rank: -1, Horizon: b.now, Reaction: interval}
 	if end := b.remaining(target); end < forever {
 		o.Horizon = end
 	}
 	delay := 0.0
-	if b.cfg.Interaction == Pipelined {
-		delay = target // obeyed one interaction later
+	if b.pipelined() {
+		delay = interval // obeyed one interaction later
 		o.Reaction += delay
 	}
 	o.Stay = math.Inf(1)
@@ -76,7 +77,7 @@ func (b *Balancer) outlook(target float64) Outlook {
 		if rate == 0 || here == 0 {
 			continue
 		}
-		rate *= b.tempering(r)
+		rate *= b.common * b.tempering(r)
 		if stay := stillToStay(age, here, levels.Visits()); stay < o.Stay {
 			o.Stay, o.Rank, o.Rate, o.Here, o.There = stay, r, rate, here, there
 		}
@@ -88,7 +89,7 @@ func (b *Balancer) outlook(target float64) Outlook {
 			continue
 		}
 		age, here := levels.Stay()
-		if rate, _ := levels.Elsewhere(); here > 0 && rate*b.tempering(r) < b.level[r] {
+		if rate, _ := levels.Elsewhere(); here > 0 && rate*b.common*b.tempering(r) < b.level[r] {
 			o.Horizon = min(o.Horizon, max(0, stillToStay(age, here, levels.Visits())-delay))
 		}
 	}
@@ -149,7 +150,7 @@ func (b *Balancer) choose(rates []float64, target float64) int {
 	cycles := 0.0 // of the rank's rate, after the present stay
 	if o.Rank >= 0 {
 		// A load that has come once may come again, one that has come often will.
-		cycles = (o.Horizon - o.Stay) / (o.Here + o.There) * (1 - 1/b.ranks[o.Rank].levels.Visits())
+		cycles = (o.Horizon - o.Stay) / (o.Here + o.There) * (1 - 1/(1+b.ranks[o.Rank].levels.Visits()))
 		was := rates[o.Rank]
 		rates[o.Rank] = o.Rate
 		b.divide(b.next, rates)

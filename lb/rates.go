@@ -2,6 +2,7 @@ package lb
 
 import (
 	"math"
+	"slices"
 
 	"shiftwork/filter"
 )
@@ -26,22 +27,23 @@ type rank struct {
 func (b *Balancer) rates(statuses []Status) (changed bool) {
 	b.suspects = b.suspects[:0]
 	begun := b.now == 0 || b.wellMeasured(statuses)
-	sumFiltered, sumLevel, heard := 0.0, 0.0, 0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		k := &b.ranks[r]
 		if isAmount(statuses[r].Elapsed) {
 			k.elapsed += statuses[r].Elapsed
 		}
-		s := &statuses[r]
-		raw, computed, ok := k.sample(s, b.filtered[r], begun)
-		b.raw[r] = 0
-		if ok {
+		b.raw[r], b.computed[r] = k.sample(&statuses[r], b.filtered[r], begun)
+	}
+	b.common = b.shared()
+	sumFiltered, sumLevel, heard := 0.0, 0.0, 0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		k, s := &b.ranks[r], &statuses[r]
+		if raw := b.raw[r]; raw > 0 {
 			changes, believed := k.levels.Changes(), b.believed(r)
-			b.raw[r] = raw
 			k.believed = false
-			k.levels.Observe(raw, computed, k.elapsed)
+			k.levels.Observe(raw/b.common, b.computed[r], k.elapsed)
 			k.elapsed = 0
-			b.level[r] = k.levels.Level()
+			b.level[r] = k.levels.Level() * b.common
 			b.noise[r], b.samples[r] = k.levels.Noise(), float64(k.levels.Samples())
 			if _, p := k.levels.Suspect(); p > 0 {
 				b.samples[r] = 1
@@ -90,6 +92,31 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 	return changed
 }
 
+// shared is how many times faster than at their levels most ranks are by their latest samples: the middle one of all, 1 where noise explains it. What
+// all share says nothing of balance: iterations that have become cheaper or dearer, or a machine that does other things. Of two ranks nobody can
+// tell which has changed.
+func (b *Balancer) shared() float64 {
+	if !b.auto || b.loop.Ranks-b.loop.FirstWorker < 3 {
+		return 1
+	}
+	noise := 0.0
+	b.ratios = b.ratios[:0]
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		level := b.ranks[r].levels.Level()
+		if b.raw[r] == 0 || level == 0 {
+			return 1
+		}
+		b.ratios, noise = append(b.ratios, b.raw[r]/level), max(noise, b.noise[r])
+	}
+	slices.Sort(b.ratios)
+	low, high := b.ratios[(len(b.ratios)-1)/2], b.ratios[len(b.ratios)/2]
+	common := min(max(1, low), high) // of two in the middle the one that is nearer to 1
+	if common > 0 && isAmount(common) && math.Abs(common-1) > noise {
+		return common
+	}
+	return 1
+}
+
 // wellMeasured reports whether the loop has been measured for so long that these statuses can make first rates: some quanta, in which
 // also ranks that wait most of the time have computed for one or two, or, where they do not, several times as long. In a Free loop
 // that ends soon it is a part of what is left.
@@ -122,27 +149,31 @@ func (b *Balancer) timeLeft() float64 {
 	return forever
 }
 
-// sample returns the raw rate that status s gives, in units/s of computing time, the s of it, and whether it gives one. filtered is
+// sample returns the raw rate that status s gives, in units/s of computing time, and the s of it; 0 if it gives none. filtered is
 // the rate assumed so far, begun whether it has been measured for long enough for a first sample; until then work and time add up.
-func (k *rank) sample(s *Status, filtered float64, begun bool) (raw, computed float64, ok bool) {
+func (k *rank) sample(s *Status, filtered float64, begun bool) (raw, computed float64) {
 	if !isAmount(s.Units) || !isAmount(s.Compute) {
-		return 0, 0, false
+		return 0, 0
 	}
 	k.units += s.Units
 	k.compute += s.Compute
 	computed = k.compute
 	switch {
 	case computed == 0, !begun:
-		return 0, computed, false
+		return 0, computed
 	case k.units > 0:
-		raw = k.units / computed
+		if raw = k.units / computed; !isAmount(raw) {
+			raw = 0
+		}
 		k.units, k.compute = 0, 0
-		return raw, computed, isAmount(raw) && raw > 0
+		return raw, computed
 	}
 	// It has computed and not finished one iteration: the rate is at most this, which says something if it is below
 	// what was assumed.
-	atMost := unitsPerIteration(s) / computed
-	return atMost, computed, k.heard && atMost < filtered && atMost > 0
+	if atMost := unitsPerIteration(s) / computed; k.heard && atMost < filtered {
+		return atMost, computed
+	}
+	return 0, computed
 }
 
 // unitsPerIteration is the mean weight of the iterations that a rank owns, 1 if it owns none.

@@ -32,6 +32,8 @@ type Loop struct {
 	// Learn says that ranks measure their iterations (Status.Timings) and adopt weights (Decision.Profile). Requires Start,
 	// uniform Weights, and a loop that is not Free.
 	Learn bool
+	// Early says that statuses are sent shortly before the interaction at which they are answered: nothing is pipelined.
+	Early bool `json:",omitempty"`
 }
 
 func (l Loop) validate() error {

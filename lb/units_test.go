@@ -3,6 +3,7 @@ package lb
 import (
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -163,6 +164,41 @@ func TestRatesOfRanksThatDoNotCompute(t *testing.T) {
 	say([3]float64{0, 3, 0}, [3]float64{0, math.Inf(1), 0})
 	say([3]float64{0, math.NaN(), 0}, [3]float64{0, 1, 0})
 	assert.Equal(t, before, b.filtered[1], "what cannot be is ignored")
+}
+
+func TestWhatAllRanksShareIsNoImbalance(t *testing.T) {
+	b, err := New(Config{}, Loop{Ranks: 4, Movement: Direct})
+	require.NoError(t, err)
+	rng := rand.New(rand.NewPCG(1, 7))
+	say := func(rates ...float64) {
+		st := make([]Status, len(rates))
+		for r, rate := range rates {
+			st[r] = Status{Rank: r, Units: rate * (1 + 0.03*rng.NormFloat64()), Compute: 1, Elapsed: 1, Owned: 10, OwnedIterations: 10}
+		}
+		b.rates(st)
+	}
+	relative := func(r int) float64 { return b.filtered[r] / b.filtered[0] }
+	for range 20 {
+		say(10, 10, 10, 10)
+	}
+	assert.Equal(t, 1.0, b.common, "noise is not shared")
+	for range 5 {
+		say(6, 6, 6, 6)
+		for r := range 4 {
+			assert.InDelta(t, 1, relative(r), 0.05)
+			assert.InDelta(t, 6, b.filtered[r], 0.5, "the rates themselves are those of now")
+		}
+	}
+	for range 2 {
+		say(6, 3, 6, 6)
+	}
+	assert.InDelta(t, 0.5, relative(1), 0.05, "what one rank loses besides counts")
+	assert.InDelta(t, 1, relative(2), 0.05)
+	for range 2 {
+		say(10, 5, 10, 10)
+	}
+	assert.InDelta(t, 0.5, relative(1), 0.05, "its level is the same, however fast all are")
+	assert.InDelta(t, 10, b.filtered[3], 0.5)
 }
 
 func TestEquations13To15Period(t *testing.T) {

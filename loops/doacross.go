@@ -170,7 +170,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 		phases = d.Outer * len(x.strips)
 	}
 	x.h, err = hooks.New(x.c, hooks.Loop{
-		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: all, Adjacent: true,
+		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: all, Adjacent: true, Early: x.leanMost > 0,
 		Phases: phases, Quantum: d.Quantum, Before: x.before, Record: d.Record,
 		Agreed: fmt.Sprintf("%d sweeps, strip %v, block size %d, reach %d, %d arrays with boundary rows, %d local, stop test %v after every %d sweeps",
 			d.Outer, d.Strip, d.Block, d.Reach, len(d.Arrays), len(d.Local), d.After != nil, d.Every),
@@ -307,6 +307,9 @@ func (x *across) batch() error {
 			if err := x.h.Pass(b.count); err != nil {
 				return err
 			}
+			if err := x.soon(b, i); err != nil {
+				return err
+			}
 			continue
 		}
 		if b.count > 1 { // the hook ends the last sweep
@@ -329,6 +332,23 @@ func (x *across) batch() error {
 			if err := x.widen(); err != nil {
 				return err
 			}
+		}
+		if err := x.soon(b, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// callStrips is how many strips before the place where rows can change their owner statuses are called for, at most: they should be new, and there
+// when rank 0 comes to it.
+const callStrips = 2
+
+// soon lets the hooks know, behind strip number i of a batch, that such a place is near.
+func (x *across) soon(b *batch, i int) error {
+	for j := i + 1; j <= i+callStrips && j < len(b.strips); j++ {
+		if b.movable(j) {
+			return x.h.Soon((j - i) * b.count)
 		}
 	}
 	return nil

@@ -28,8 +28,17 @@ func machine() []setting {
 	add("kernel", kernel)
 	add("mpi", firstLine("mpirun", "--version"))
 	add("go", runtime.Version())
-	add("commit", firstLine("git", "describe", "--always", "--dirty"))
+	add("commit", commit())
 	return all
+}
+
+// commit names the version of the programs, marked where files were changed since but for those that an evaluation writes itself.
+func commit() string {
+	name := firstLine("git", "describe", "--always")
+	if firstLine("git", "status", "--porcelain", "--untracked-files=no", "--", ":(top,exclude)data", ":(top,exclude)docs") != "" {
+		name += "-dirty"
+	}
+	return name
 }
 
 // firstLine is the first line that a command prints; none if it cannot be run.
