@@ -37,7 +37,7 @@ func TestReplay(t *testing.T) {
 		{"sor", []string{"sor", "--n", "62", "--m", "113", "--iterations", "60", "--block", "20", "--period", "1us"}, 300},
 		{"random", []string{"sor", "--n", "97", "--m", "113", "--iterations", "40", "--block", "20", "--period", "1us", "--balance", "random",
 			"--interaction", "synchronous"}, 200},
-		{"mm", []string{"mm", "--n", "301", "--repeat", "400", "--period", "1ms", "--master", "dedicated"}, 10},
+		{"mm", []string{"mm", "--n", "301", "--repeat", "2000", "--period", "1ms", "--master", "dedicated"}, 10},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join(dir, c.name+".jsonl")
