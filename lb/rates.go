@@ -92,25 +92,26 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 	return changed
 }
 
-// shared is how many times faster than at their levels most ranks are by their latest samples: the middle one of all, 1 where noise explains it. What
-// all share says nothing of balance: iterations that have become cheaper or dearer, or a machine that does other things. Of two ranks nobody can
-// tell which has changed.
+// shared is how many times faster than at their levels most ranks are by their latest samples: the middle one of those that have one, as before
+// where few have, 1 where noise explains it. What all share says nothing of balance: iterations that have become cheaper or dearer, or a machine
+// that does other things. Of two ranks nobody can tell which has changed.
 func (b *Balancer) shared() float64 {
-	if !b.auto || b.loop.Ranks-b.loop.FirstWorker < 3 {
-		return 1
-	}
-	noise := 0.0
+	workers, noise := b.loop.Ranks-b.loop.FirstWorker, 0.0
 	b.ratios = b.ratios[:0]
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-		level := b.ranks[r].levels.Level()
-		if b.raw[r] == 0 || level == 0 {
-			return 1
+		if level := b.ranks[r].levels.Level(); b.raw[r] > 0 && level > 0 {
+			b.ratios, noise = append(b.ratios, b.raw[r]/level), max(noise, b.noise[r])
 		}
-		b.ratios, noise = append(b.ratios, b.raw[r]/level), max(noise, b.noise[r])
+	}
+	n := len(b.ratios)
+	switch {
+	case !b.auto || workers < 3:
+		return 1
+	case n < 3 || n <= workers/2:
+		return b.common
 	}
 	slices.Sort(b.ratios)
-	low, high := b.ratios[(len(b.ratios)-1)/2], b.ratios[len(b.ratios)/2]
-	common := min(max(1, low), high) // of two in the middle the one that is nearer to 1
+	common := min(max(1, b.ratios[(n-1)/2]), b.ratios[n/2]) // of two in the middle the one that is nearer to 1
 	if common > 0 && isAmount(common) && math.Abs(common-1) > noise {
 		return common
 	}

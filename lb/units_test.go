@@ -173,7 +173,7 @@ func TestWhatAllRanksShareIsNoImbalance(t *testing.T) {
 	say := func(rates ...float64) {
 		st := make([]Status, len(rates))
 		for r, rate := range rates {
-			st[r] = Status{Rank: r, Units: rate * (1 + 0.03*rng.NormFloat64()), Compute: 1, Elapsed: 1, Owned: 10, OwnedIterations: 10}
+			st[r] = Status{Rank: r, Units: rate * (1 + 0.03*rng.NormFloat64()), Compute: min(rate, 1), Elapsed: 1, Owned: 10, OwnedIterations: 10}
 		}
 		b.rates(st)
 	}
@@ -194,6 +194,8 @@ func TestWhatAllRanksShareIsNoImbalance(t *testing.T) {
 	}
 	assert.InDelta(t, 0.5, relative(1), 0.05, "what one rank loses besides counts")
 	assert.InDelta(t, 1, relative(2), 0.05)
+	say(0, 0, 0, 6)
+	assert.InDelta(t, 0.6, b.common, 0.05, "one that tells nothing does not change what all share")
 	for range 2 {
 		say(10, 5, 10, 10)
 	}
