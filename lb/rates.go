@@ -94,7 +94,7 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 
 // shared is how many times faster than at their levels most ranks are by their latest samples: the middle one of those that have one, as before
 // where few have, 1 where noise explains it. What all share says nothing of balance: iterations that have become cheaper or dearer, or a machine
-// that does other things. Of two ranks nobody can tell which has changed.
+// that does other things. Of two ranks nobody can tell which has changed, and ranks of a Free loop tell of different times.
 func (b *Balancer) shared() float64 {
 	workers, noise := b.loop.Ranks-b.loop.FirstWorker, 0.0
 	b.ratios = b.ratios[:0]
@@ -105,7 +105,7 @@ func (b *Balancer) shared() float64 {
 	}
 	n := len(b.ratios)
 	switch {
-	case !b.auto || workers < 3:
+	case !b.auto || b.loop.Free || workers < 3:
 		return 1
 	case n < 3 || n <= workers/2:
 		return b.common
