@@ -1,9 +1,6 @@
 package hooks
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "fmt"
 
 // early lets statuses come shortly before the hook at which they are answered (Loop.Early): rank 0, which no other rank is ahead of, calls
 // for them when it is near that hook. README.md, "Early statuses".
@@ -23,12 +20,9 @@ func (h *Hooks) Soon(phases int) error {
 
 // call asks all ranks for the statuses of the next interaction, on rank 0.
 func (h *Hooks) call() error {
-	number := binary.LittleEndian.AppendUint64(nil, uint64(h.k))
-	for r := range h.c.Size() {
-		if r == h.c.Rank() {
-			continue
-		}
-		if err := h.master.sends.isend(r, tagCall, number); err != nil {
+	message := encodeCall(h.k)
+	for r := 1; r < h.c.Size(); r++ {
+		if err := h.master.sends.isend(r, tagCall, message); err != nil {
 			return err
 		}
 	}
@@ -52,8 +46,12 @@ func (h *Hooks) answerCall() error {
 	if err != nil {
 		return err
 	}
-	if len(b) != 8 || binary.LittleEndian.Uint64(b) != uint64(h.k) {
-		return fmt.Errorf("rank %d expected the call for status %d, got %v", h.c.Rank(), h.k, b)
+	k, err := decodeCall(b)
+	if err != nil {
+		return err
+	}
+	if k != h.k {
+		return fmt.Errorf("rank %d expected the call for status %d and got %d", h.c.Rank(), h.k, k)
 	}
 	h.early.called = true
 	return h.report()
@@ -61,17 +59,14 @@ func (h *Hooks) answerCall() error {
 
 // reportEarly makes sure that this rank has sent its status, at the hook that interacts.
 func (h *Hooks) reportEarly() error {
-	switch {
-	case h.early.called:
-	case h.master != nil:
-		if err := h.call(); err != nil {
-			return err
+	var err error
+	if !h.early.called {
+		ask := h.answerCall // rank 0 has called: it was at this hook before this rank
+		if h.master != nil {
+			ask = h.call
 		}
-	default: // rank 0 has called: it was at this hook before this rank
-		if err := h.answerCall(); err != nil {
-			return err
-		}
+		err = ask()
 	}
 	h.early.called = false
-	return nil
+	return err
 }

@@ -171,9 +171,7 @@ func (f *Free) startMaster(first int, start dist.Block) error {
 			f.called = interaction
 			return nil
 		}
-		var e comm.Encoder
-		e.Int(interaction)
-		return f.master.sends.isend(to, tagStatus, append([]byte{kindCall}, e.Message()...))
+		return f.master.sends.isend(to, tagStatus, append([]byte{kindCall}, encodeCall(interaction)...))
 	}
 	f.record(Event{Kind: "start", Config: &f.cfg, Setup: &setup})
 	return nil
@@ -457,9 +455,9 @@ func (f *Free) handle(from int, b []byte) error {
 		}
 		return f.obey(in)
 	case kindCall:
-		d := comm.NewDecoder(body)
-		f.called = d.Int()
-		return d.Finish()
+		var err error
+		f.called, err = decodeCall(body)
+		return err
 	case kindTransfer:
 		return f.moving(func() (float64, error) {
 			before := f.moved.units

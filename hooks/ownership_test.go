@@ -47,23 +47,15 @@ func (l *ledger) requireOnce(t *testing.T) {
 	}
 }
 
-// phases runs `phases` phases of a loop with hooks on one rank: every own row must be here, as old as the phase says.
-func phases(c *sim.Comm, loop hooks.Loop, cfg lb.Config, d rows, l *ledger, phases int) (*hooks.Report, error) {
-	loop.Arrays, loop.Quantum = d.arrays(), 0.004
-	h, err := hooks.New(c, loop, cfg)
-	if err != nil {
-		return nil, err
-	}
+// phaseOf makes the own rows new, and returns what computes a phase: every own row must be here, as old as the phase says.
+func phaseOf(c *sim.Comm, h *hooks.Hooks, weights dist.Weights, d rows, l *ledger) func(p int) error {
 	for _, own := range h.Ranges() {
 		for i := own.Lo; i < own.Hi; i++ {
 			d.set(i, 0)
 		}
 	}
 	random := rand.New(rand.NewPCG(9, uint64(c.Rank())))
-	left, right := h.Neighbours()
-	var before []dist.Range
-	for p := range phases {
-		var bad error
+	return func(p int) (bad error) {
 		h.Compute(func() {
 			for _, own := range h.Ranges() {
 				for i := own.Lo; i < own.Hi; i++ {
@@ -73,11 +65,26 @@ func phases(c *sim.Comm, loop hooks.Loop, cfg lb.Config, d rows, l *ledger, phas
 					d.set(i, p+1)
 				}
 				l.enter(p, own)
-				c.Work(1e-3 * loop.Weights.Units(own) * (0.5 + random.Float64()))
+				c.Work(1e-3 * weights.Units(own) * (0.5 + random.Float64()))
 			}
 		})
-		if bad != nil {
-			return nil, bad
+		return bad
+	}
+}
+
+// phases runs `phases` phases of a loop with hooks on one rank: every own row must be here, as old as the phase says.
+func phases(c *sim.Comm, loop hooks.Loop, cfg lb.Config, d rows, l *ledger, phases int) (*hooks.Report, error) {
+	loop.Arrays, loop.Quantum = d.arrays(), 0.004
+	h, err := hooks.New(c, loop, cfg)
+	if err != nil {
+		return nil, err
+	}
+	compute := phaseOf(c, h, loop.Weights, d, l)
+	left, right := h.Neighbours()
+	var before []dist.Range
+	for p := range phases {
+		if err := compute(p); err != nil {
+			return nil, err
 		}
 		before = append(before[:0], h.Ranges()...)
 		moved, err := h.Hook()
@@ -207,24 +214,10 @@ func TestEarlyStatuses(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			for i := h.Range().Lo; i < h.Range().Hi; i++ {
-				d.set(i, 0)
-			}
-			random := rand.New(rand.NewPCG(9, uint64(c.Rank())))
+			compute := phaseOf(c, h, dist.Weights{}, d, l)
 			for p := range rounds * each {
-				var bad error
-				h.Compute(func() {
-					for i := h.Range().Lo; i < h.Range().Hi; i++ {
-						if err := d.check(i, p); err != nil {
-							bad = err
-						}
-						d.set(i, p+1)
-					}
-					l.enter(p, h.Range())
-					c.Work(1e-3 * float64(h.Range().Len()) * (0.5 + random.Float64()))
-				})
-				if bad != nil {
-					return fmt.Errorf("rank %d, phase %d: %w", c.Rank(), p, bad)
+				if err := compute(p); err != nil {
+					return err
 				}
 				left := each - 1 - p%each
 				if left == 0 {

@@ -19,6 +19,19 @@ const (
 	MaxTag = comm.MaxUserTag - 10
 )
 
+// encodeCall makes the message that asks a rank to report for an interaction.
+func encodeCall(interaction int) []byte {
+	var e comm.Encoder
+	e.Int(interaction)
+	return e.Message()
+}
+
+func decodeCall(b []byte) (interaction int, err error) {
+	d := comm.NewDecoder(b)
+	interaction = d.Int()
+	return interaction, d.Finish()
+}
+
 // instruction is what the master tells one rank at an interaction.
 type instruction struct {
 	interaction int

@@ -135,10 +135,10 @@ func (b *Balancer) temper() bool {
 // untemper undoes it.
 func (b *Balancer) untemper() { b.filtered, b.level = b.untempered[0], b.untempered[1] }
 
-// tempering is how many times the present rate of a rank the one is that the decision goes by.
+// tempering is how many times a rate that a rank's levels remember the one is that the decision goes by.
 func (b *Balancer) tempering(r int) float64 {
 	if was := b.untempered[0]; len(was) > 0 && was[r] > 0 {
-		return b.filtered[r] / was[r]
+		return b.common * (b.filtered[r] / was[r])
 	}
-	return 1
+	return b.common
 }

@@ -77,7 +77,7 @@ func (b *Balancer) outlook(target float64) Outlook {
 		if rate == 0 || here == 0 {
 			continue
 		}
-		rate *= b.common * b.tempering(r)
+		rate *= b.tempering(r)
 		if stay := stillToStay(age, here, levels.Visits()); stay < o.Stay {
 			o.Stay, o.Rank, o.Rate, o.Here, o.There = stay, r, rate, here, there
 		}
@@ -89,7 +89,7 @@ func (b *Balancer) outlook(target float64) Outlook {
 			continue
 		}
 		age, here := levels.Stay()
-		if rate, _ := levels.Elsewhere(); here > 0 && rate*b.common*b.tempering(r) < b.level[r] {
+		if rate, _ := levels.Elsewhere(); here > 0 && rate*b.tempering(r) < b.level[r] {
 			o.Horizon = min(o.Horizon, max(0, stillToStay(age, here, levels.Visits())-delay))
 		}
 	}

@@ -96,7 +96,11 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 // where few have, 1 where noise explains it. What all share says nothing of balance: iterations that have become cheaper or dearer, or a machine
 // that does other things. Of two ranks nobody can tell which has changed, and ranks of a Free loop tell of different times.
 func (b *Balancer) shared() float64 {
-	workers, noise := b.loop.Ranks-b.loop.FirstWorker, 0.0
+	workers := b.loop.Ranks - b.loop.FirstWorker
+	if !b.auto || b.loop.Free || workers < 3 {
+		return 1
+	}
+	noise := 0.0
 	b.ratios = b.ratios[:0]
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		if level := b.ranks[r].levels.Level(); b.raw[r] > 0 && level > 0 {
@@ -104,10 +108,7 @@ func (b *Balancer) shared() float64 {
 		}
 	}
 	n := len(b.ratios)
-	switch {
-	case !b.auto || b.loop.Free || workers < 3:
-		return 1
-	case n < 3 || n <= workers/2:
+	if n < 3 || n <= workers/2 {
 		return b.common
 	}
 	slices.Sort(b.ratios)

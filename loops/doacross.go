@@ -303,39 +303,39 @@ func (x *across) batch() error {
 		}
 		// What follows happens between this strip and the next one.
 		x.at.column = b.strips[i].Hi
-		if !b.movable(i) {
-			if err := x.h.Pass(b.count); err != nil {
-				return err
-			}
-			if err := x.soon(b, i); err != nil {
-				return err
-			}
-			continue
-		}
-		if b.count > 1 { // the hook ends the last sweep
-			if err := x.h.Pass(b.count - 1); err != nil {
-				return err
-			}
-		}
-		x.boundary.shift = b.lowest()
-		have := x.own
-		moved, err := x.h.Hook()
-		if err != nil {
+		if err := x.hook(b, i); err != nil {
 			return err
-		}
-		if moved {
-			if err := x.resume(have); err != nil {
-				return err
-			}
-		}
-		if x.wider > 0 {
-			if err := x.widen(); err != nil {
-				return err
-			}
 		}
 		if err := x.soon(b, i); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// hook executes the hook behind strip number i of a batch, where rows can change their owner, or passes it by.
+func (x *across) hook(b *batch, i int) error {
+	if !b.movable(i) {
+		return x.h.Pass(b.count)
+	}
+	if b.count > 1 { // the hook ends the last sweep
+		if err := x.h.Pass(b.count - 1); err != nil {
+			return err
+		}
+	}
+	x.boundary.shift = b.lowest()
+	have := x.own
+	moved, err := x.h.Hook()
+	if err != nil {
+		return err
+	}
+	if moved {
+		if err := x.resume(have); err != nil {
+			return err
+		}
+	}
+	if x.wider > 0 {
+		return x.widen()
 	}
 	return nil
 }

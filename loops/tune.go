@@ -52,7 +52,7 @@ const (
 	worthwhile = 0.02
 	// slower is how many times the predicted time a sweep may take until waiting is held to be dear.
 	slower = 1.1
-	// Where blocks lean there are fewestStrips at least, quotaStrips, no more and no less, where a rank may be off its processor for a part of each quota period,
+	// Where blocks lean there are fewestStrips at least, quotaStrips, whatever they cost, where a rank may be off its processor for a part of each quota period,
 	// and up to mostStrips where they are cheap.
 	fewestStrips, quotaStrips, mostStrips = 4, 6, 64
 	// hiddenStrips are the most for the network's sake: shorter strips fill it with headers.
