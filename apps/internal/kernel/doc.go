@@ -17,7 +17,7 @@
 // the bits are the same on every architecture.
 //
 // That chain leaves a processor mostly idle. [SOR.Relax] therefore relaxes several rows at once as a skewed wavefront,
-// which respects every dependence and so yields the same bits. There are two of them.
+// which respects every dependence and so yields the same bits. There are three of them.
 //
 // The portable one is plain Go, four rows, one column apart:
 //
@@ -30,12 +30,12 @@
 // Each step loads one new value a row, one from the row above and one from the row below. The triangles at both ends
 // are relaxed point by point. Left-over rows go in a pair and a single row.
 //
-// On amd64 with AVX-512 it is assembly: 16 rows, the lanes of two vectors, two columns apart. The distance of two takes
+// On amd64 with AVX-512 or AVX2 it is assembly: 16 or 8 rows, the lanes of two vectors, two columns apart. The distance of two takes
 // the upper neighbours out of the chain from column to column. A step relaxes a pair of columns in each lane. A lane
-// that has ended its row begins the row 16 below without waiting for the others, so that a strip of any number of rows
+// that has ended its row begins the row 16 (8) below without waiting for the others, so that a strip of any number of rows
 // has one triangle at its beginning and one at its end, and short strips cost little more than long ones:
 //
-//	          pair of columns ->       (five pairs a row and three lanes, to fit the page; at least 17 and 16 in truth)
+//	          pair of columns ->       (five pairs a row and three lanes, to fit the page; at least 17 and 16, or 9 and 8, in truth)
 //	lane 0    0  1  2  3  4            step s relaxes the pairs marked s
 //	lane 1       1  2  3  4  5
 //	lane 2          2  3  4  5  6
@@ -44,23 +44,25 @@
 //	lane 2          7  8  9 10  11
 //
 // up of lane k is what lane k-1 computed two columns ago, down what lane k+1 will find as its centre two columns ahead;
-// both are a vector shifted by one lane, with a value from the row above lane 0 or below lane 15 at the end. Memory has
+// both are a vector shifted by one lane, with a value from the row above lane 0 or below the last one at the end. Memory has
 // rows and the vectors have columns, so pairs are transposed on the way in and out. The last pair of a row has one
-// column of the block, or none: its time is the price of changing the row. In blocks of less than 32 columns the first
-// lane would catch up with the last one; there, in the left-over rows of a block if they are less than six, on other
+// column of the block, or none: its time is the price of changing the row. In blocks of less than 32 columns (16) the first
+// lane would catch up with the last one; there, in the left-over rows of a block if they are less than six (three), on other
 // processors, and for strides of 2 more than a multiple of 512 (the rows in work fall into one set of the first-level
 // cache) the portable wavefront does the work.
 //
-// What limits it: in a step of 32 points the arithmetic is 24 vector operations, and some 30 more move values between
+// What limits it: in a step of 32 points the arithmetic is 24 vector operations with AVX-512, and some 30 more move values between
 // rows and columns and from lane to lane; the chain of a pair (twice add, multiply, add) is shorter than these take.
+// With AVX2 a step has 16 points, the same 24 operations, 30 that move, and 8 stores. Its chain is 21 cycles of a Zen 3, as adds and shuffles pass values on a
+// cycle late; it takes 25, without any stores 23.
 // Whole rows of 8 MB come from the third-level cache at nearly the same speed. Times a point on one core of a Zen 5
-// server, as parts of RelaxPlain's, whose 4 to 5 ns are the chain alone:
+// server with AVX-512 and of a Zen 3 server with AVX2, as parts of RelaxPlain's, whose 4 to 5 ns, and 5.7, are the chain alone:
 //
-//	rows x columns   portable   AVX-512   AVX-512, tracking
-//	1000 x 1000      1/6        1/20      1/16
-//	 600 x 250       1/6        1/18      1/15
-//	 600 x 125       1/5.5      1/16      1/13
-//	 600 x 62        1/4.5      1/12      1/10
+//	rows x columns   portable   AVX-512   AVX-512, tracking   portable   AVX2   AVX2, tracking
+//	1000 x 1000      1/6        1/20      1/16                1/5        1/10   1/7
+//	 600 x 250       1/6        1/18      1/15                1/5        1/9    1/7
+//	 600 x 125       1/5.5      1/16      1/13                1/4.5      1/8.5  1/7
+//	 600 x 62        1/4.5      1/12      1/10                1/3.5      1/6    1/4
 //
 // from the least of several runs of
 //
@@ -75,19 +77,20 @@
 // index, whatever the height of the block, so any split of the rows gives the same bits. gonum has vectors of two numbers (SSE2).
 //
 // [Multiply] gives the same bits. On amd64 with AVX-512 it is assembly: tiles of C of 8 x 24 elements stay in registers while 128
-// rows of B pass, and for each a product and a sum a vector, apart. Fusing them would change the bits. [Pack] has laid B out in the order
+// rows of B pass, and for each a product and a sum a vector, apart. Fusing them would change the bits. With AVX2 tiles have 6 x 8 elements, and 256 rows
+// pass. [Pack] has laid B out in the order
 // in which it is read, panels of 128 x 24 elements one behind the other, so that a block of any number of rows finds it in long
 // runs; without it, each block would gather its panels from 128 rows that lie pages apart, which takes as long as computing 64 rows of C.
 // What limits it is the adders, from 16 to 32 rows in a block on; with fewer the time is that of reading B from memory. Elsewhere
-// it is Reference itself. On one core of a Xeon with AMX, Gflop/s:
+// it is Reference itself. On one core of a Xeon with AMX, and of a Zen 3 with AVX2, whose adders and multipliers could do 50, Gflop/s:
 //
 //	           768 x 768, B in the cache    4000 x 4000, B in memory
-//	rows       Multiply                      Multiply
-//	   1         5                             2.5
-//	   8        30                            21
-//	  16        33                            31
-//	  64        35                            34
-//	 256        26                            31
+//	rows       AVX-512  AVX2  Reference      AVX-512  AVX2  Reference
+//	   1         5        9      4             2.5      4.5    1
+//	   8        30       25      5            21       25      3.5
+//	  16        33       26      5            31       22      4
+//	  64        35       40      5.5          34       35      5.5
+//	 256        26       30      6.5          31       33      6.5
 //
 // from the best of several runs of
 //

@@ -4,42 +4,66 @@ package kernel
 
 import "golang.org/x/sys/cpu"
 
-// hasTiles says whether this processor and its operating system have what tile needs. Tests turn it off.
-var hasTiles = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ
+// tiling is how multiply cuts matrices: rows x cols elements of C stay in registers while depth rows of B pass. So much of B is half of
+// a first-level cache.
+type tiling struct{ rows, cols, depth int }
 
-const (
-	tileRows  = 8
-	tileCols  = 24
-	tileDepth = 128 // so many rows of B, tileCols wide, are half of a first-level cache
-	groupRows = 128 // so many rows of A, tileDepth wide, are an eighth of a second-level cache, and B is read once for them
+// tiles suit the vectors that this processor and its operating system have; none without any. Tests change them.
+var tiles = func() tiling {
+	switch {
+	case cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ:
+		return tiles512
+	case cpu.X86.HasAVX2:
+		return tiles256
+	}
+	return tiling{}
+}()
+
+var (
+	tiles512 = tiling{rows: 8, cols: 24, depth: 128}
+	tiles256 = tiling{rows: 6, cols: 8, depth: 256}
 )
 
-// tile adds the product of rows x depth elements of A and depth x cols of B to rows x cols of C, in registers; rows are 1 to
-// tileRows, cols 1 to tileCols, depth is at least 1. It sets C if begin, whatever C had. If skip it leaves products with a 0 of A
-// out, which are not 0 if B has an infinity or NaN there; gonum does so. It asks for depth times tileCols values, each
+// groupTiles tiles of rows of A, depth wide, are an eighth of a second-level cache of 1 MiB or a half of one of 256 KiB, and B is read once for them.
+const groupTiles = 16
+
+// tile8x24 adds the product of rows x depth elements of A and depth x cols of B to rows x cols of C, in registers; rows are 1 to
+// 8, cols 1 to 24, depth is at least 1. It sets C if begin, whatever C had. If skip it leaves products with a 0 of A
+// out, which are not 0 if B has an infinity or NaN there; gonum does so. It asks for depth times 24 values, each
 // aheadBytes behind the one before, from ahead on to come into the cache.
 //
 //go:noescape
-func tile(a *float64, aStride int, b *float64, bStride int, c *float64, cStride, rows, depth, cols int,
+func tile8x24(a *float64, aStride int, b *float64, bStride int, c *float64, cStride, rows, depth, cols int,
 	ahead *float64, aheadBytes int, begin, skip bool)
 
-// anyZero says whether one of n values in each of so many rows is 0; rows and n are at least 1.
+// tile6x8 is the same for up to 6 rows and 8 columns.
 //
 //go:noescape
-func anyZero(x *float64, stride, rows, n int) bool
+func tile6x8(a *float64, aStride int, b *float64, bStride int, c *float64, cStride, rows, depth, cols int,
+	ahead *float64, aheadBytes int, begin, skip bool)
 
-// pack puts tileDepth rows of B after the other, tileCols columns of them after the other: the order in which multiply reads them.
+// anyZero512 says whether one of n values in each of so many rows is 0; rows and n are at least 1.
+//
+//go:noescape
+func anyZero512(x *float64, stride, rows, n int) bool
+
+// anyZero256 is the same without AVX-512.
+//
+//go:noescape
+func anyZero256(x *float64, stride, rows, n int) bool
+
+// pack puts depth rows of B after the other, a tile's columns of them after the other: the order in which multiply reads them.
 func pack(inner, cols int, b []float64) {
-	if !hasTiles {
+	if tiles == (tiling{}) {
 		return
 	}
-	plain := make([]float64, min(tileDepth, inner)*cols)
-	for k := 0; k < inner; k += tileDepth {
-		depth := min(tileDepth, inner-k)
+	plain := make([]float64, min(tiles.depth, inner)*cols)
+	for k := 0; k < inner; k += tiles.depth {
+		depth := min(tiles.depth, inner-k)
 		to := b[k*cols : (k+depth)*cols]
 		copy(plain, to)
-		for j := 0; j < cols; j += tileCols {
-			width := min(tileCols, cols-j)
+		for j := 0; j < cols; j += tiles.cols {
+			width := min(tiles.cols, cols-j)
 			for i := range depth {
 				to = to[copy(to, plain[i*cols+j:i*cols+j+width]):]
 			}
@@ -49,10 +73,11 @@ func pack(inner, cols int, b []float64) {
 
 // multiply does what reference does, bit for bit: each element of C is the sum of the same products in the same order.
 func multiply(rows, inner, cols, left, right int, a, b, c []float64) {
-	if !hasTiles {
+	if tiles == (tiling{}) {
 		reference(rows, inner, cols, left, right, a, b, c)
 		return
 	}
+	groupRows := groupTiles * tiles.rows
 	for i := 0; i < rows; i += groupRows {
 		multiplyGroup(min(groupRows, rows-i), inner, cols, left, right, a[i*inner:], b, c[i*cols:])
 	}
@@ -61,17 +86,21 @@ func multiply(rows, inner, cols, left, right int, a, b, c []float64) {
 // multiplyGroup lets all rows pass over a panel of B, which stays in the first-level cache. The next panel comes meanwhile, a part
 // in each pass.
 func multiplyGroup(rows, inner, cols, left, right int, a, b, c []float64) {
-	passes, last := (rows+tileRows-1)/tileRows, len(b)-1
-	for k := 0; k < inner; k += tileDepth {
-		depth := min(tileDepth, inner-k)
+	t, tile, anyZero := tiles, tile8x24, anyZero512
+	if t == tiles256 {
+		tile, anyZero = tile6x8, anyZero256
+	}
+	passes, last := (rows+t.rows-1)/t.rows, len(b)-1
+	for k := 0; k < inner; k += t.depth {
+		depth := min(t.depth, inner-k)
 		skip := anyZero(&a[k], inner, rows, depth) // and they are in the cache for the tiles
-		for j := left; j < right; j += tileCols {
-			width := min(tileCols, right-j)
+		for j := left; j < right; j += t.cols {
+			width := min(t.cols, right-j)
 			panel := k*cols + depth*j
-			for i := 0; i < rows; i += tileRows {
-				ahead := min(panel+depth*(width+tileCols*(i/tileRows)/passes), last)
-				tile(&a[i*inner+k], inner, &b[panel], width, &c[i*cols+j], cols, min(tileRows, rows-i), depth, width,
-					&b[ahead], 8*tileCols/passes, k == 0, skip)
+			for i := 0; i < rows; i += t.rows {
+				ahead := min(panel+depth*(width+t.cols*(i/t.rows)/passes), last)
+				tile(&a[i*inner+k], inner, &b[panel], width, &c[i*cols+j], cols, min(t.rows, rows-i), depth, width,
+					&b[ahead], 8*t.cols/passes, k == 0, skip)
 			}
 		}
 	}

@@ -4,9 +4,15 @@ package kernel
 
 import "testing"
 
-func TestWithoutTiles(t *testing.T) {
-	had := hasTiles
-	defer func() { hasTiles = had }()
-	hasTiles = false
-	TestMultiplyIsTheProduct(t)
+// A processor that has less gets the same bits.
+func TestWithFewerTiles(t *testing.T) {
+	had := tiles
+	defer func() { tiles = had }()
+	for _, tiles = range []tiling{tiles256, {}} {
+		if had == (tiling{}) && tiles != had {
+			continue
+		}
+		TestMultiplyIsTheProduct(t)
+		TestMultiplyHasTheBitsOfReference(t)
+	}
 }

@@ -2,7 +2,7 @@
 
 #include "textflag.h"
 
-// tile adds a product to a tile of C; multiply_amd64.go has the contract. The tile, 8 rows of 3 vectors, stays in registers:
+// tile8x24 adds a product to a tile of C; multiply_amd64.go has the contract. The tile, 8 rows of 3 vectors, stays in registers:
 //
 //	Z0-Z23   the tile, row after row             Z24-Z26  a row of B
 //	Z27      an element of A, in all elements    Z28-Z30  products
@@ -108,8 +108,8 @@
 	SHLQ CX, AX \
 	DECQ AX
 
-// func tile(a *float64, aStride int, b *float64, bStride int, c *float64, cStride, rows, depth, cols int, ahead *float64, aheadBytes int, begin, skip bool)
-TEXT ·tile(SB), NOSPLIT, $0-90
+// func tile8x24(a *float64, aStride int, b *float64, bStride int, c *float64, cStride, rows, depth, cols int, ahead *float64, aheadBytes int, begin, skip bool)
+TEXT ·tile8x24(SB), NOSPLIT, $0-90
 	MOVQ cols+64(FP), CX
 	MASK
 	KMOVW AX, K1
@@ -179,8 +179,8 @@ end: // the lower rows first: of four or less they are the last one of the upper
 	VZEROUPPER
 	RET
 
-// func anyZero(x *float64, stride, rows, n int) bool
-TEXT ·anyZero(SB), NOSPLIT, $0-33
+// func anyZero512(x *float64, stride, rows, n int) bool
+TEXT ·anyZero512(SB), NOSPLIT, $0-33
 	MOVQ x+0(FP), DI
 	MOVQ stride+8(FP), R9
 	SHLQ $3, R9
