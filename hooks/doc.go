@@ -31,6 +31,9 @@
 // A program whose iterations differ in cost says so by Loop.Weights, or lets them be learned: it calls Parts and Lap between
 // Begin and End (see Hooks.Parts).
 //
+// Rows that come from a neighbour for the first time have no memory behind their addresses where they are received in place (InPlace). New puts it
+// there, for a third of a rank's iterations on each side, if all ranks of the machine take no more than an eighth of what is left by it.
+//
 // # Where the hook stands
 //
 // A hook that does nothing takes some 60 ns with the timing around it, and may cost 1 % of the code between two hooks: 6 us

@@ -154,6 +154,7 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 		if !reporting {
 			h.next = math.MaxInt
 		}
+		h.makeRoom()
 	}
 	h.quota = newQuota(c)
 	h.began = c.Now()

@@ -52,7 +52,7 @@ func (b *Balancer) decideOn(d *Decision, m, level balance, statuses []Status, ta
 		d.Reason = "no rates yet, or no work"
 		return
 	}
-	rates, passed := b.imbalanced(d, level)
+	rates, passed := b.imbalanced(d, level, statuses)
 	if !passed {
 		return
 	}
@@ -157,14 +157,14 @@ func (b *Balancer) immovable() string {
 // A fixed threshold is the paper's: rfract >= tfract. The automatic one looks at two estimates. The filtered rates react
 // fast, but their noise is large and, one rank in many being unlucky, passes any fixed threshold at times. The levels, means
 // since the last change, have a known error. So the fast test needs both; and where all has been quiet the levels alone may
-// show a small but certain imbalance.
-func (b *Balancer) imbalanced(d *Decision, level balance) (rates []float64, passed bool) {
+// show a small but certain imbalance. Where the others have waited for the slowest rank a standard error is enough.
+func (b *Balancer) imbalanced(d *Decision, level balance, statuses []Status) (rates []float64, passed bool) {
 	auto := !b.cfg.NoThreshold && b.cfg.Threshold == 0
 	certain := level.fraction()
 	// The slowest of P ranks in falseAlarms decisions, by the union bound. Decisions that rest on the mean of n samples
 	// are independent of each other only every n.
 	noise := b.uncertainty(level)
-	enough, doubt := likely*noise, noise*math.Sqrt(2*math.Log(probable*float64(b.loop.Ranks-b.loop.FirstWorker)))
+	enough, doubt, seen := likely*noise, noise*math.Sqrt(2*math.Log(probable*float64(b.loop.Ranks-b.loop.FirstWorker))), noise
 	if level.slowest >= 0 {
 		draws := falseAlarms * float64(b.loop.Ranks-b.loop.FirstWorker) / b.samples[level.slowest]
 		noise *= math.Sqrt(2 * math.Log(draws))
@@ -190,6 +190,9 @@ func (b *Balancer) imbalanced(d *Decision, level balance) (rates []float64, pass
 			return b.filtered, true
 		case b.lasting > lastingDecisions:
 			b.tolerated = max(quietThreshold, enough)
+			return b.filtered, true
+		case certain >= max(least, seen) && b.isAwaited(level.slowest, statuses):
+			b.tolerated = max(quietThreshold, seen)
 			return b.filtered, true
 		case certain >= max(least, doubt) && b.ledger.regret > worthDoubt*b.moveCost(b.work, b.targets):
 			b.tolerated = max(quietThreshold, doubt)

@@ -23,7 +23,7 @@ type Array interface {
 }
 
 // Matrix is an Array of float64, row-major. Every rank has the whole index space, but only the rows that it owns, and
-// the neighbours' rows next to them, hold data and take memory: the rest is address space that is
+// the neighbours' rows next to them, hold data, and where work can move there is memory for a few that may come: the rest is address space that is
 // never touched, which Linux and macOS do not back with memory.
 type Matrix struct {
 	rows, cols int

@@ -1,11 +1,12 @@
-// Package machine asks the operating system what this process runs on: how it gets CPU time (the scheduling quantum, CPU quotas), and
-// how large a core's cache is.
+// Package machine asks the operating system what this process runs on: how it gets CPU time (the scheduling quantum, CPU quotas),
+// how large a core's cache is, and how much memory is left, which it can also put behind addresses before they are used.
 //
 // Times are seconds. What cannot be found out counts as absent; nothing here fails.
 package machine
 
 import (
 	"hash/crc32"
+	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -76,14 +77,9 @@ func (q quota) usedUp() float64 {
 	if q.share == 0 {
 		return 0
 	}
-	text, _ := os.ReadFile(filepath.Join(q.group.dir, "cpu.stat")) // what is missing is empty
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(read(q.group.dir, "cpu.stat")) {
 		if n, found := strings.CutPrefix(line, "nr_throttled "); found {
-			periods, err := strconv.ParseFloat(strings.TrimSpace(n), 64)
-			if err != nil {
-				return 0
-			}
-			return periods * q.group.period * q.share
+			return positive(n) * q.group.period * q.share
 		}
 	}
 	return 0
@@ -111,14 +107,10 @@ var Cache = sync.OnceValue(func() int { return cache("/sys/devices/system/cpu/cp
 func cache(root string) int {
 	folders, _ := filepath.Glob(filepath.Join(root, "index*")) // the pattern is well formed
 	for _, dir := range folders {
-		read := func(name string) string {
-			text, _ := os.ReadFile(filepath.Join(dir, name)) // what is missing is empty
-			return strings.TrimSpace(string(text))
-		}
-		if read("level") != "2" || read("type") == "Instruction" {
+		if read(dir, "level") != "2" || read(dir, "type") == "Instruction" {
 			continue
 		}
-		kib, found := strings.CutSuffix(read("size"), "K")
+		kib, found := strings.CutSuffix(read(dir, "size"), "K")
 		if n, err := strconv.Atoi(kib); err == nil && found && n > 0 {
 			return n << 10
 		}
@@ -143,60 +135,62 @@ func longestGap(span time.Duration) time.Duration {
 // findQuota looks for the quota of the process's group, and of any group above it, in cgroup v2's cpu.max or v1's
 // cpu.cfs_quota_us; self lists the groups, root is where they are mounted.
 func findQuota(self, root string) (all quota) {
-	text, err := os.ReadFile(self)
-	if err != nil {
-		return quota{}
-	}
-	for line := range strings.Lines(string(text)) {
-		part := strings.SplitN(strings.TrimSpace(line), ":", 3) // hierarchy, controllers, path
-		if len(part) != 3 {
-			continue
-		}
-		v2 := part[1] == ""
-		if !v2 && !strings.Contains(","+part[1]+",", ",cpu,") {
-			continue
-		}
-		for dir := filepath.Join("/", part[2]); ; dir = filepath.Dir(dir) {
-			if v2 {
-				all = all.and(quotaV2(filepath.Join(root, dir)))
-			} else {
-				all = all.and(quotaV1(filepath.Join(root, "cpu", dir))).and(quotaV1(filepath.Join(root, part[1], dir)))
-			}
-			if dir == "/" {
-				break
-			}
+	for dir, v2 := range groups(self, root, "cpu") {
+		if v2 {
+			all = all.and(quotaV2(dir))
+		} else {
+			all = all.and(quotaV1(dir))
 		}
 	}
 	return all
 }
 
+// groups are the folders of the groups that a process is in and that a controller knows, from its own one up, and whether they are cgroup v2's.
+func groups(self, root, controller string) iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		text, _ := os.ReadFile(self) // what is missing is empty
+		for line := range strings.Lines(string(text)) {
+			part := strings.SplitN(strings.TrimSpace(line), ":", 3) // hierarchy, controllers, path
+			if len(part) != 3 {
+				continue
+			}
+			mounts := []string{""}
+			if v2 := part[1] == ""; !v2 {
+				if !strings.Contains(","+part[1]+",", ","+controller+",") {
+					continue
+				}
+				mounts = []string{controller, part[1]}
+			}
+			for dir := filepath.Join("/", part[2]); ; dir = filepath.Dir(dir) {
+				for _, mount := range mounts {
+					if !yield(filepath.Join(root, mount, dir), mount == "") {
+						return
+					}
+				}
+				if dir == "/" {
+					break
+				}
+			}
+		}
+	}
+}
+
 // quotaV2 reads "quota period" in µs; the quota is "max" where there is none.
 func quotaV2(dir string) quota {
-	text, _ := os.ReadFile(filepath.Join(dir, "cpu.max")) // what is missing is empty
-	time, period, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
+	time, period, _ := strings.Cut(read(dir, "cpu.max"), " ")
 	return newQuota(dir, time, period)
 }
 
 // quotaV1 reads quota, -1 where there is none, and period in µs.
 func quotaV1(dir string) quota {
-	time, _ := os.ReadFile(filepath.Join(dir, "cpu.cfs_quota_us")) // as above
-	period, _ := os.ReadFile(filepath.Join(dir, "cpu.cfs_period_us"))
-	return newQuota(dir, string(time), string(period))
+	return newQuota(dir, read(dir, "cpu.cfs_quota_us"), read(dir, "cpu.cfs_period_us"))
 }
 
 // newQuota makes a quota of two texts in µs; of any that is no time, none.
 func newQuota(dir, time, period string) quota {
-	t, p := microseconds(time), microseconds(period)
+	t, p := positive(time)/1e6, positive(period)/1e6
 	if t == 0 || p == 0 {
 		return quota{}
 	}
 	return quota{t / p, p, group{dir, p}}
-}
-
-func microseconds(text string) float64 {
-	x, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-	if err != nil || x < 0 {
-		return 0
-	}
-	return x / 1e6
 }

@@ -1,0 +1,39 @@
+package hooks
+
+import (
+	"shiftwork/dist"
+	"shiftwork/internal/machine"
+)
+
+// The first time that a row comes to a rank there is no memory behind its addresses. The system has to find and clear it while both ranks wait: that takes
+// as long as sending the row, or ten times as long on a virtual machine whose host has to find memory as well. It happens when the loop is worst
+// divided; and movements back, which find memory there, would be taken to be as dear. So it is done before the loop begins.
+const (
+	// roomShare is for how many rows more there is room, on each side, as a part of those that a rank begins with: what a boundary moves by where one
+	// rank becomes half as fast.
+	roomShare = 1.0 / 3
+	// roomMemory is the most that the ranks of one machine take for it, of the memory that is left.
+	roomMemory = 1.0 / 8
+)
+
+// makeRoom puts memory behind rows next to this rank's that may come, where they are received into place.
+func (h *Hooks) makeRoom() {
+	all, own := h.loop.Iterations, h.block
+	if !h.loop.Adjacent || own.Empty() {
+		return
+	}
+	bytes := 0 // of an iteration
+	for _, a := range h.loop.Arrays {
+		if p, ok := a.(InPlace); ok {
+			bytes += len(p.Bytes(dist.Span(own.Lo, own.Lo+1)))
+		}
+	}
+	most := roomMemory * float64(machine.MemoryLeft()) / float64(h.c.Size()) / float64(2*max(1, bytes))
+	rows := int(min(roomShare*float64(own.Len()), most))
+	for _, a := range h.loop.Arrays {
+		if p, ok := a.(InPlace); ok {
+			machine.Populate(p.Bytes(dist.Span(max(all.Lo, own.Lo-rows), own.Lo)))
+			machine.Populate(p.Bytes(dist.Span(own.Hi, min(all.Hi, own.Hi+rows))))
+		}
+	}
+}

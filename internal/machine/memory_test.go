@@ -1,0 +1,45 @@
+package machine
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestMemoryLeft(t *testing.T) {
+	const system = "MemTotal:       8000 kB\nMemFree:  1000 kB\nMemAvailable:    4000 kB\n"
+	for _, c := range []struct {
+		name, system, self string
+		files              map[string]string
+		want               int
+	}{
+		{"the system's", system, "0::/job\n", nil, 4000 << 10},
+		{"no limit", system, "0::/job\n", map[string]string{"job/memory.max": "max\n", "job/memory.current": "5\n"}, 4000 << 10},
+		{"v2", system, "0::/a/b\n", map[string]string{"a/b/memory.max": "3000000\n", "a/b/memory.current": "5\n",
+			"a/memory.max": "1000000\n", "a/memory.current": "400000\n"}, 600000},
+		{"v2, used up", system, "0::/job\n", map[string]string{"job/memory.max": "1000\n", "job/memory.current": "1001\n"}, 0},
+		{"v1", system, "4:cpu:/x\n3:memory:/job\n", map[string]string{"memory/job/memory.limit_in_bytes": "900000\n",
+			"memory/job/memory.usage_in_bytes": "100000\n"}, 800000},
+		{"v1, no limit", system, "3:memory:/job\n", map[string]string{"memory/job/memory.limit_in_bytes": "9223372036854771712\n",
+			"memory/job/memory.usage_in_bytes": "100000\n"}, 4000 << 10},
+		{"nonsense", "MemAvailable: many kB\n", "x\n", nil, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			write := func(name, text string) string {
+				path := filepath.Join(root, name)
+				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+				require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+				return path
+			}
+			for name, text := range c.files {
+				write(name, text)
+			}
+			assert.Equal(t, c.want, memoryLeft(write("meminfo", c.system), write("self", c.self), root))
+		})
+	}
+	assert.Zero(t, memoryLeft(filepath.Join(t.TempDir(), "missing"), "missing", "/"))
+}

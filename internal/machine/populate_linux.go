@@ -1,0 +1,27 @@
+package machine
+
+import (
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Populate lets the system put memory behind the whole pages of b, as writing to them would; what they hold stays. It takes as long as that,
+// which on a virtual machine whose host has to find the memory is up to 4 ms/MB. Where it cannot, writing will do it.
+func Populate(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	page := os.Getpagesize()
+	before := int(-addressOf(b) & uintptr(page-1))
+	if before >= len(b) {
+		return
+	}
+	b = b[before:]
+	if b = b[:len(b)/page*page]; len(b) > 0 {
+		_ = unix.Madvise(b, unix.MADV_POPULATE_WRITE) // Linux 5.14
+	}
+}
+
+func addressOf(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package machine
+
+// Populate is an optimisation of Linux's.
+func Populate([]byte) {}
