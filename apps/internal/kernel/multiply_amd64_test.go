@@ -9,10 +9,9 @@ func TestWithFewerTiles(t *testing.T) {
 	had := tiles
 	defer func() { tiles = had }()
 	for _, tiles = range []tiling{tiles256, {}} {
-		if had == (tiling{}) && tiles != had {
+		if tiles == had || had == (tiling{}) { // the other tests hold what this processor has
 			continue
 		}
-		TestMultiplyIsTheProduct(t)
 		TestMultiplyHasTheBitsOfReference(t)
 	}
 }

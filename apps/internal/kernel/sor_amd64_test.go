@@ -45,7 +45,7 @@ func TestWithFewerVectors(t *testing.T) {
 	had := lanes
 	defer func() { lanes = had }()
 	for _, lanes = range []int{8, 0} {
-		if lanes > had {
+		if lanes >= had { // the other tests hold what this processor has
 			continue
 		}
 		requireSame(t, paperOmega, roughGrid(60, 70, 1), 70, Span{1, 59}, Span{1, 69})
