@@ -28,7 +28,10 @@ func (h *Hooks) makeRoom() {
 			bytes += len(p.Bytes(dist.Span(own.Lo, own.Lo+1)))
 		}
 	}
-	most := roomMemory * float64(machine.MemoryLeft()) / float64(h.c.Size()) / float64(2*max(1, bytes))
+	if bytes == 0 {
+		return
+	}
+	most := roomMemory * float64(machine.MemoryLeft()) / float64(h.c.Size()) / float64(2*bytes)
 	rows := int(min(roomShare*float64(own.Len()), most))
 	for _, a := range h.loop.Arrays {
 		if p, ok := a.(InPlace); ok {

@@ -6,6 +6,7 @@ import (
 	"shiftwork/comm"
 	"shiftwork/dist"
 	"shiftwork/hooks"
+	"shiftwork/internal/machine"
 )
 
 // Range is a half-open range of indices [Lo, Hi).
@@ -36,7 +37,9 @@ func NewMatrix(rows, cols int) *Matrix {
 		panic(fmt.Sprintf("loops.NewMatrix: %d x %d", rows, cols))
 	}
 	m := &Matrix{rows: rows, cols: cols, data: make([]float64, rows*cols)}
-	hugePages(m.data)
+	// A strip touches a little of every row, which lie pages apart: with pages of 4 KiB each row costs an entry of the TLB, and large matrices
+	// have more rows than it has entries.
+	machine.HugePages(comm.BytesOf(m.data))
 	return m
 }
 

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -159,7 +160,7 @@ func groups(self, root, controller string) iter.Seq2[string, bool] {
 				if !strings.Contains(","+part[1]+",", ","+controller+",") {
 					continue
 				}
-				mounts = []string{controller, part[1]}
+				mounts = slices.Compact([]string{controller, part[1]})
 			}
 			for dir := filepath.Join("/", part[2]); ; dir = filepath.Dir(dir) {
 				for _, mount := range mounts {

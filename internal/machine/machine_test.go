@@ -15,13 +15,18 @@ func quotaOf(t *testing.T, self string, files map[string]string) quota {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range files {
-		path := filepath.Join(root, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		write(t, root, name, text)
 	}
-	list := filepath.Join(root, "self")
-	require.NoError(t, os.WriteFile(list, []byte(self), 0o644))
-	return findQuota(list, root)
+	return findQuota(write(t, root, "self", self), root)
+}
+
+// write makes a file, and the folders on its way, and returns its path.
+func write(t *testing.T, root, name, text string) string {
+	t.Helper()
+	path := filepath.Join(root, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	return path
 }
 
 func TestQuota(t *testing.T) {

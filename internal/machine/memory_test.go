@@ -1,12 +1,10 @@
 package machine
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 func TestMemoryLeft(t *testing.T) {
@@ -29,16 +27,10 @@ func TestMemoryLeft(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := t.TempDir()
-			write := func(name, text string) string {
-				path := filepath.Join(root, name)
-				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-				require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
-				return path
-			}
 			for name, text := range c.files {
-				write(name, text)
+				write(t, root, name, text)
 			}
-			assert.Equal(t, c.want, memoryLeft(write("meminfo", c.system), write("self", c.self), root))
+			assert.Equal(t, c.want, memoryLeft(write(t, root, "meminfo", c.system), write(t, root, "self", c.self), root))
 		})
 	}
 	assert.Zero(t, memoryLeft(filepath.Join(t.TempDir(), "missing"), "missing", "/"))

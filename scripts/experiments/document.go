@@ -238,10 +238,10 @@ func blockCases(s *store) (all []blockCase) {
 			if v == "auto" {
 				continue
 			}
-			t := s.time("block", cell, v).median
-			block := float64(s.group("block", cell, v)[0].Block)
+			t, tried := s.time("block", cell, v).median, s.group("block", cell, v)
+			block := float64(tried[0].Block)
 			// Only those that ran in turns with the automatic choice: what the machine did a minute before is in the single runs of the others.
-			if inTurns := len(s.group("block", cell, v)) > 1 || len(runs) == 1; inTurns && t < best {
+			if inTurns := len(tried) > 1 || len(runs) == 1; inTurns && t < best {
 				best, c.best = t, block
 			}
 			for _, p := range s.points {

@@ -42,15 +42,10 @@ func tile8x24(a *float64, aStride int, b *float64, bStride int, c *float64, cStr
 func tile6x8(a *float64, aStride int, b *float64, bStride int, c *float64, cStride, rows, depth, cols int,
 	ahead *float64, aheadBytes int, begin, skip bool)
 
-// anyZero512 says whether one of n values in each of so many rows is 0; rows and n are at least 1.
+// anyZero says whether one of n values in each of so many rows is 0; rows and n are at least 1.
 //
 //go:noescape
-func anyZero512(x *float64, stride, rows, n int) bool
-
-// anyZero256 is the same without AVX-512.
-//
-//go:noescape
-func anyZero256(x *float64, stride, rows, n int) bool
+func anyZero(x *float64, stride, rows, n int) bool
 
 // pack puts depth rows of B after the other, a tile's columns of them after the other: the order in which multiply reads them.
 func pack(inner, cols int, b []float64) {
@@ -86,9 +81,9 @@ func multiply(rows, inner, cols, left, right int, a, b, c []float64) {
 // multiplyGroup lets all rows pass over a panel of B, which stays in the first-level cache. The next panel comes meanwhile, a part
 // in each pass.
 func multiplyGroup(rows, inner, cols, left, right int, a, b, c []float64) {
-	t, tile, anyZero := tiles, tile8x24, anyZero512
+	t, tile := tiles, tile8x24
 	if t == tiles256 {
-		tile, anyZero = tile6x8, anyZero256
+		tile = tile6x8
 	}
 	passes, last := (rows+t.rows-1)/t.rows, len(b)-1
 	for k := 0; k < inner; k += t.depth {

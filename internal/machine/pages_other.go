@@ -4,3 +4,6 @@ package machine
 
 // Populate is an optimisation of Linux's.
 func Populate([]byte) {}
+
+// HugePages is another.
+func HugePages([]byte) {}
