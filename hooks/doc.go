@@ -15,8 +15,8 @@
 //     the loop hands out its iterations in chunks until nothing is left.
 //
 // Interactions are pipelined (S&S 1997, section 2.1): at interaction k a rank sends its status and obeys the instruction
-// that the master computed from interaction k-1, so nobody waits for the master. Synchronous interactions wait. Where hooks at which work can
-// move are rare, statuses are sent shortly before one, and answered at it (Loop.Early).
+// that the master computed from interaction k-1, so nobody waits for the master. Synchronous interactions wait. In a
+// pipeline each boundary between two blocks can move on its own, as soon as the rank below it hears of it (Loop.Early).
 //
 // # Units and invariants
 //

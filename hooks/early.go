@@ -1,72 +1,285 @@
 package hooks
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"time"
 
-// early lets statuses come shortly before the hook at which they are answered (Loop.Early): rank 0, which no other rank is ahead of, calls
-// for them when it is near that hook. README.md, "Early statuses".
+	"shiftwork/comm"
+	"shiftwork/dist"
+)
+
+// early is one rank's part where every boundary moves on its own (Loop.Early): as soon as the rank below it hears of it, at a hook which the rank above
+// it cannot have come to, since it needs what that rank sends. So nobody waits for rank 0, and a rank only for the one above it. README.md,
+// "Boundaries that move one by one".
 type early struct {
-	on     bool
-	called bool // for the statuses of the next interaction; this rank's is sent
+	on bool
+
+	called  bool       // this rank's status of interaction k is sent, and not answered
+	pending bool       // it is answered, and the block not yet as the answer says
+	target  dist.Range // the block as it is to become
+	next    dist.Range // the block behind the next hook
+	late    bool       // a call has come that is answered when the block has become so
+	over    bool       // no more calls will come
+	byes    int        // ranks that have come to their end, on rank 0
+
+	coming  comm.Request // the next message: from rank 0, or on rank 0 a status
+	message []byte       // which comes here
+	waiting [2]comm.Request
+
+	busy           time.Duration // with messages, since the last status
+	units, seconds float64       // of the last status
 }
 
-// Soon says that the next Hook ends the phase that many phases ahead, the phases before it ending by Pass. If it is to interact, rank 0 calls for
-// the statuses now. Other ranks, and loops that are not Early, have nothing to do.
-func (h *Hooks) Soon(phases int) error {
-	if !h.early.on || h.early.called || h.master == nil || !h.interacts(h.phase+phases, h.passed+phases-1) {
+// earlyMessage is the most bytes that such a message, or a status, has.
+const earlyMessage = 4096
+
+// beginEarly gets ready for the first message.
+func (h *Hooks) beginEarly() error {
+	e := &h.early
+	if !e.on {
 		return nil
 	}
-	return h.call()
+	e.target, e.next = h.block, h.block
+	e.message = make([]byte, earlyMessage)
+	if h.master != nil {
+		h.master.send = func(to int, in *instruction) error {
+			return h.master.sends.isend(to, tagCall, append([]byte{kindInstruction}, in.encode()...))
+		}
+	}
+	return h.expect()
+}
+
+// expect starts to receive the next message.
+func (h *Hooks) expect() (err error) {
+	from, tag := 0, tagCall
+	if h.master != nil {
+		from, tag = comm.Any, tagStatus
+	}
+	h.early.coming, err = h.c.Irecv(from, tag, h.early.message)
+	return err
+}
+
+// NextEnd is the end of this rank's block behind the hook that comes next. In Early loops it must be sent to the rank that owns the block above, with what
+// that rank needs before it can come to this hook, and not before NextBegin is set.
+func (h *Hooks) NextEnd() int {
+	if !h.early.on {
+		return h.block.Hi
+	}
+	h.early.next.Hi = h.early.target.Hi
+	return h.early.next.Hi
+}
+
+// NextBegin takes what the rank that owns the block below has sent (NextEnd).
+func (h *Hooks) NextBegin(lo int) { h.early.next.Lo = lo }
+
+// hookEarly is Hook where boundaries move one by one.
+func (h *Hooks) hookEarly() (moved bool, err error) {
+	if err := h.hear(); err != nil {
+		return false, err
+	}
+	if h.early.next != h.block {
+		if moved, err = h.obey(&instruction{interaction: h.k, own: h.early.next}); err != nil {
+			return false, err
+		}
+		if err := h.settle(); err != nil {
+			return false, err
+		}
+	}
+	if h.master != nil && h.phase >= h.next && !h.early.called && !h.early.pending {
+		return moved, h.call()
+	}
+	return moved, nil
 }
 
 // call asks all ranks for the statuses of the next interaction, on rank 0.
 func (h *Hooks) call() error {
-	message := encodeCall(h.k)
+	if err := h.tellAll(kindCall); err != nil {
+		return err
+	}
+	return h.answer()
+}
+
+func (h *Hooks) tellAll(kind byte) error {
 	for r := 1; r < h.c.Size(); r++ {
-		if err := h.master.sends.isend(r, tagCall, message); err != nil {
+		if err := h.master.sends.isend(r, tagCall, []byte{kind}); err != nil {
 			return err
 		}
 	}
-	h.early.called = true
-	return h.report()
+	return nil
 }
 
-// listen answers the call if it is there.
-func (h *Hooks) listen() error {
-	if !h.early.on || h.early.called || h.master != nil {
+// answer sends this rank's status.
+func (h *Hooks) answer() error {
+	h.early.called = true
+	h.lost, h.early.busy = h.early.busy, 0
+	if err := h.report(); err != nil {
+		return err
+	}
+	return h.instructed()
+}
+
+// instructed takes rank 0's own instruction, if it is decided.
+func (h *Hooks) instructed() error {
+	if h.master == nil || !h.early.called {
 		return nil
 	}
-	if _, ok, err := h.c.Iprobe(0, tagCall); err != nil || !ok {
-		return err
+	in := h.master.take(h.k)
+	if in == nil {
+		return nil
 	}
-	return h.answerCall()
+	h.next = h.phase + max(1, in.nextHook)
+	return h.aim(in)
 }
 
-func (h *Hooks) answerCall() error {
-	b, err := receiveAll(h.c, 0, tagCall)
-	if err != nil {
-		return err
+// aim makes an instruction's block the one to become.
+func (h *Hooks) aim(in *instruction) error {
+	if in.interaction != h.k || !h.early.called {
+		return fmt.Errorf("rank %d expected instruction %d and got %d", h.c.Rank(), h.k, in.interaction)
 	}
-	k, err := decodeCall(b)
-	if err != nil {
-		return err
-	}
-	if k != h.k {
-		return fmt.Errorf("rank %d expected the call for status %d and got %d", h.c.Rank(), h.k, k)
-	}
-	h.early.called = true
-	return h.report()
+	h.early.called, h.early.pending, h.early.target = false, true, in.own
+	return h.settle()
 }
 
-// reportEarly makes sure that this rank has sent its status, at the hook that interacts.
-func (h *Hooks) reportEarly() error {
-	var err error
-	if !h.early.called {
-		ask := h.answerCall // rank 0 has called: it was at this hook before this rank
-		if h.master != nil {
-			ask = h.call
+// settle ends an interaction once the block is as it should become.
+func (h *Hooks) settle() error {
+	if !h.early.pending || h.block != h.early.target {
+		return nil
+	}
+	h.early.pending, h.obeyed = false, h.k
+	h.k++
+	if h.early.late {
+		h.early.late = false
+		return h.answer()
+	}
+	return nil
+}
+
+// Recv is Comm.Recv for messages that a rank has to wait for within a phase. Where boundaries move one by one it hears others meanwhile.
+func (h *Hooks) Recv(from, tag int, b []byte) (comm.Status, error) {
+	if h.early.coming == nil {
+		return h.c.Recv(from, tag, b)
+	}
+	q, err := h.c.Irecv(from, tag, b)
+	if err != nil {
+		return comm.Status{}, err
+	}
+	for h.early.coming != nil {
+		h.early.waiting = [2]comm.Request{q, h.early.coming}
+		i, st, err := h.c.WaitAny(h.early.waiting[:])
+		if i == 0 || err != nil {
+			return st, err
 		}
-		err = ask()
+		if err := h.heard(st); err != nil {
+			return comm.Status{}, err
+		}
 	}
-	h.early.called = false
-	return err
+	return q.Wait()
+}
+
+// hear takes in the messages that are there.
+func (h *Hooks) hear() error {
+	for h.early.coming != nil {
+		st, ok, err := h.early.coming.Test()
+		if err != nil || !ok {
+			return err
+		}
+		if err := h.heard(st); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heard takes in the message that has come.
+func (h *Hooks) heard(st comm.Status) error {
+	began := h.c.Now()
+	defer func() {
+		now := h.c.Now()
+		h.early.busy += now - began
+		h.total.interact += now - began
+		h.interacted(began, now)
+	}()
+	h.early.coming = nil
+	if h.master != nil {
+		return h.heardStatus(st)
+	}
+	body := h.early.message[1:st.Len]
+	switch h.early.message[0] {
+	case kindCall:
+		if h.early.called || h.early.pending {
+			h.early.late = true
+			break
+		}
+		if err := h.answer(); err != nil {
+			return err
+		}
+	case kindInstruction:
+		in, err := decodeInstruction(body)
+		if err != nil {
+			return err
+		}
+		if err := h.answered(); err != nil {
+			return err
+		}
+		if err := h.aim(in); err != nil {
+			return err
+		}
+	case kindOver:
+		h.early.over = true
+		return nil
+	}
+	return h.expect()
+}
+
+// heardStatus takes in another rank's status, or that it has come to its end, on rank 0.
+func (h *Hooks) heardStatus(st comm.Status) error {
+	switch {
+	case st.Len == 0:
+		h.early.byes++
+	case h.early.over: // too late
+	default:
+		if err := h.master.accept(st.Source, h.early.message[:st.Len]); err != nil {
+			return err
+		}
+		if err := h.instructed(); err != nil {
+			return err
+		}
+	}
+	if h.early.byes == h.c.Size()-1 {
+		return nil
+	}
+	return h.expect()
+}
+
+// endEarly takes in what is under way when this rank has come to its last hook. Nothing is decided or moved any more. It returns the units and s of the
+// last status if no decision has counted them.
+func (h *Hooks) endEarly() (units, seconds float64, err error) {
+	e := &h.early
+	if !e.on {
+		return 0, 0, nil
+	}
+	if h.master != nil {
+		e.over = true
+		err = h.tellAll(kindOver)
+	} else {
+		e.pending = true // so that calls wait for ever
+	}
+	for err == nil && e.coming != nil {
+		var st comm.Status
+		if st, err = e.coming.Wait(); err == nil {
+			err = h.heard(st)
+		}
+	}
+	if err == nil && h.master == nil {
+		err = h.c.Send(0, tagStatus, nil)
+		for _, q := range h.unanswered {
+			_, failed := q.Wait()
+			err = errors.Join(err, failed)
+		}
+	}
+	if e.called {
+		return e.units, e.seconds, err
+	}
+	return 0, 0, err
 }

@@ -98,6 +98,7 @@ const (
 	kindInstruction
 	kindCall
 	kindTransfer
+	kindOver // no more of the others; not in free loops
 )
 
 // NewFree starts the run time; every rank must call it. See New for errors.

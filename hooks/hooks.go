@@ -19,7 +19,7 @@ type Loop struct {
 	Weights    dist.Weights // work units of each iteration; zero: 1 each, or learned (Hooks.Parts)
 	Arrays     []Array      // the data that moves with the iterations
 	Adjacent   bool         // each rank owns one block and neighbours own neighbouring blocks, always
-	Early      bool         // no rank is ahead of rank 0, and the program says where work can move next (Soon)
+	Early      bool         // no rank is ahead of the one that owns the block below, which tells it NextEnd (Adjacent loops)
 	Phases     int          // how often Hook will be called; 0: unknown
 	Quantum    float64      // s, the scheduling quantum; 0: measured
 	Agreed     string       // what else all ranks must have in common, in words: New compares it
@@ -153,6 +153,9 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 		}
 		if !reporting {
 			h.next = math.MaxInt
+		}
+		if err := h.beginEarly(); err != nil {
+			return nil, err
 		}
 		h.makeRoom()
 	}
@@ -363,6 +366,9 @@ func (h *Hooks) Hook() (moved bool, err error) {
 	if !h.active {
 		return false, nil
 	}
+	if h.early.on {
+		return h.hookEarly()
+	}
 	interacts := h.interacts(h.phase, h.passed)
 	if h.passed > 0 {
 		h.skipped, h.passed = h.passed, 0
@@ -399,12 +405,12 @@ func (h *Hooks) endPhase() {
 	}
 }
 
-// serve lets rank 0 take in statuses that are there, and answer if they were the last, and the others hear its call for them.
+// serve lets rank 0 take in statuses that are there, and answer if they were the last.
 func (h *Hooks) serve() error {
-	if h.master != nil && h.master.missing > 0 && (h.early.called || !h.early.on) {
+	if h.master != nil && h.master.missing > 0 && !h.early.on {
 		return h.poll()
 	}
-	return h.listen()
+	return nil
 }
 
 // poll serves the master between interactions.
@@ -424,106 +430,6 @@ func (h *Hooks) interacted(began, ended time.Duration) {
 	if h.trace != nil {
 		h.trace.Span(Span{Interacting, began, ended, h.k - 1, h.own(), 0})
 	}
-}
-
-func (h *Hooks) interaction() (bool, error) {
-	began := h.c.Now()
-	report := h.report
-	if h.early.on {
-		report = h.reportEarly
-	}
-	if err := report(); err != nil {
-		return false, err
-	}
-	answer := h.k // synchronous: wait for the answer to the status just sent; early: to the one sent a little before
-	if h.pipelined() {
-		answer-- // pipelined: for the answer to the one before, which is on its way since long
-	}
-	h.k++
-	if answer < 0 {
-		h.interacted(began, h.c.Now())
-		h.next = h.phase + 1
-		return false, nil
-	}
-	in, err := h.instruction(answer)
-	if err != nil {
-		return false, err
-	}
-	h.lost = h.c.Now() - began
-	h.total.interact += h.lost
-	h.interacted(began, began+h.lost)
-	// Not twice between the same two: what is done there is little, and may not be done as it is elsewhere.
-	h.next = h.phase + max(1, in.nextHook, h.skipped/2)
-	h.obeyed = in.interaction
-	return h.obey(in)
-}
-
-// pipelined reports whether instruction k is obeyed at interaction k+1.
-func (h *Hooks) pipelined() bool { return h.cfg.Interaction == lb.Pipelined && !h.early.on }
-
-// report sends the status of the phases since the last one.
-func (h *Hooks) report() error {
-	now := h.c.Now()
-	elapsed := now - h.since
-	units, compute := h.rate()
-	s := lb.Status{
-		Rank: h.c.Rank(), Interaction: h.k, Obeyed: h.obeyed,
-		Units: units, Compute: compute, Elapsed: elapsed.Seconds(),
-		Wait:   max(0, elapsed-h.compute-h.moved.time).Seconds(),
-		Phases: h.phase - h.sincePhase, PhasesLeft: -1,
-		Age:   h.clock.time(now).Seconds(),
-		Owned: h.units, OwnedIterations: h.count(), Least: h.least,
-		MoveTime: h.moved.time.Seconds(), MoveTransfers: h.moved.transfers, MoveUnits: h.moved.units,
-		Interact: h.lost.Seconds(), Weights: h.weights.version, Timings: h.laps.take(),
-	}
-	h.total.rates.add(s.Units, s.Compute)
-	if h.loop.Phases > 0 {
-		s.PhasesLeft = max(0, h.loop.Phases-h.phase)
-	}
-	h.closeBooks(now)
-	if h.master != nil {
-		return h.master.add(s)
-	}
-	// Not a blocking send: the master may be waiting for data that this rank hands over at this very hook.
-	q, err := h.c.Isend(0, tagStatus, encodeStatus(&s))
-	if err == nil {
-		h.unanswered = append(h.unanswered, q)
-	}
-	return err
-}
-
-func (h *Hooks) closeBooks(now time.Duration) {
-	h.total.units += h.plainDone
-	h.total.compute += h.compute
-	h.total.move += h.moved.time
-	h.done, h.plainDone, h.compute, h.moved = 0, 0, 0, movement{}
-	h.quota.restart()
-	h.since, h.sincePhase = now, h.phase
-}
-
-func (h *Hooks) instruction(k int) (*instruction, error) {
-	if h.master != nil {
-		return h.master.serve(k)
-	}
-	in, err := receiveInstruction(h.c)
-	if err != nil {
-		return nil, err
-	}
-	if in.interaction != k {
-		return nil, fmt.Errorf("rank %d expected instruction %d and got %d", h.c.Rank(), k, in.interaction)
-	}
-	// Whoever answers a status has received it.
-	_, err = h.unanswered[0].Wait()
-	h.unanswered = append(h.unanswered[:0], h.unanswered[1:]...)
-	return in, err
-}
-
-func receiveInstruction(c comm.Comm) (*instruction, error) {
-	b, err := receiveAll(c, 0, tagInstruction)
-	if err != nil {
-		return nil, err
-	}
-	return decodeInstruction(b)
 }
 
 func (h *Hooks) count() int {
@@ -659,7 +565,11 @@ func receiveAll(c comm.Comm, from, tag int) ([]byte, error) {
 // Finish ends the loop: every rank calls it after its last Hook. Messages under way are taken in, and
 // rank 0 gets the report of all ranks; the others get nil.
 func (h *Hooks) Finish() (*Report, error) {
-	rest := tail{units: h.done, compute: h.quota.computing(h.compute), version: h.weights.version}
+	units, seconds, err := h.endEarly()
+	if err != nil {
+		return nil, err
+	}
+	rest := tail{units: units + h.done, compute: seconds + h.quota.computing(h.compute), version: h.weights.version}
 	h.closeBooks(h.c.Now())
 	if h.active && h.k > 0 && h.pipelined() {
 		// The last status has an answer that nobody obeys any more.

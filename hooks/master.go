@@ -116,12 +116,17 @@ func (m *master) receive(st comm.Status) error {
 	if _, err := m.c.Recv(st.Source, tagStatus, b); err != nil {
 		return err
 	}
+	return m.accept(st.Source, b)
+}
+
+// accept takes in the status that a rank has sent.
+func (m *master) accept(from int, b []byte) error {
 	s, err := decodeStatus(b)
 	if err != nil {
 		return err
 	}
-	if s.Rank != st.Source {
-		return fmt.Errorf("rank %d sent a status that says it is from rank %d", st.Source, s.Rank)
+	if s.Rank != from {
+		return fmt.Errorf("rank %d sent a status that says it is from rank %d", from, s.Rank)
 	}
 	return m.add(s)
 }

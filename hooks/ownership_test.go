@@ -198,40 +198,44 @@ func TestInteractionsThatAreRare(t *testing.T) {
 	}
 }
 
-// Statuses that are called for shortly before the hook at which they are answered: a hook after every fifth phase only.
-func TestEarlyStatuses(t *testing.T) {
-	const rounds, each = 200, 5
-	for _, soon := range []int{0, 1, 2} { // phases before the hook; 0: nothing says that it comes
+// Boundaries that move one by one: what a rank sends to the next one says where the boundary between them will be.
+func TestBoundariesMoveOneByOne(t *testing.T) {
+	const rounds = 1000
+	for _, policy := range []lb.Policy{lb.Random, lb.Rotate, lb.On} {
 		span := dist.Span(0, 31)
-		l := newLedger(span, rounds*each)
+		l := newLedger(span, rounds)
 		var rep *hooks.Report
 		var events memory
-		simulate(t, machine(1, 4), func(c *sim.Comm) error {
+		m := machine(1, 4)
+		m.Speed = [][]sim.Step{sim.Constant(1), {{From: 0, Speed: 1}, {From: 0.2, Speed: 0.3}}, sim.Constant(1), sim.Constant(1)}
+		simulate(t, m, func(c *sim.Comm) error {
 			d := newRows(span)
 			h, err := hooks.New(c, hooks.Loop{
-				Iterations: span, Adjacent: true, Early: true, Phases: rounds * each, Arrays: d.arrays(), Quantum: 0.004, Record: &events,
-			}, lb.Config{Policy: lb.Random})
+				Iterations: span, Adjacent: true, Early: true, Phases: rounds, Arrays: d.arrays(), Quantum: 0.004, Record: &events,
+			}, lb.Config{Policy: policy})
 			if err != nil {
 				return err
 			}
 			compute := phaseOf(c, h, dist.Weights{}, d, l)
-			for p := range rounds * each {
+			left, right := h.Neighbours()
+			for p := range rounds {
+				if left >= 0 {
+					var begin [1]byte
+					if _, err := h.Recv(left, 1, begin[:]); err != nil {
+						return err
+					}
+					h.NextBegin(int(begin[0]))
+				}
 				if err := compute(p); err != nil {
 					return err
 				}
-				left := each - 1 - p%each
-				if left == 0 {
-					_, err = h.Hook()
-				} else {
-					err = h.Pass(1)
-				}
-				if err != nil {
-					return err
-				}
-				if soon > 0 && left == soon {
-					if err := h.Soon(soon); err != nil {
+				if right >= 0 {
+					if err := c.Send(right, 1, []byte{byte(h.NextEnd())}); err != nil {
 						return err
 					}
+				}
+				if _, err = h.Hook(); err != nil {
+					return err
 				}
 			}
 			r, err := h.Finish()
@@ -241,18 +245,13 @@ func TestEarlyStatuses(t *testing.T) {
 			return err
 		})
 		l.requireOnce(t)
-		requireSums(t, rep, 4, span.Len(), rounds*each*31)
-		assert.Greater(t, rep.Shifts, 15)
-		early := 0
+		requireSums(t, rep, 4, span.Len(), rounds*31)
+		assert.Greater(t, rep.Shifts, 0, policy)
 		for _, e := range events.events {
 			for _, s := range e.Statuses {
 				assert.Equal(t, s.Interaction-1, s.Obeyed, "each instruction is obeyed before the next status")
-				if s.Rank == 0 && s.Interaction > 1 && s.PhasesLeft%each != 0 {
-					early++
-				}
 			}
 		}
-		assert.Equal(t, soon > 0, early > 0, "%d statuses lie between hooks, called %d phases before", early, soon)
 	}
 }
 

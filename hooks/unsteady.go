@@ -1,10 +1,16 @@
 package hooks
 
+import "math"
+
 // SetUnsteady says whether the phases to come tell nothing of those after them, as a loop's first ones may, in which data come into the
-// caches or work is done in another way than later. Statuses then hold no rate, and nothing moves for the sake of balance.
+// caches or work is done in another way than later. There is no interaction meanwhile. Every rank must say so at the same phase.
 func (h *Hooks) SetUnsteady(on bool) {
-	if h.unsteady && !on {
+	switch {
+	case on:
+		h.next = math.MaxInt
+	case h.unsteady:
 		h.closeBooks(h.c.Now())
+		h.next = h.phase + 1
 	}
 	h.unsteady = on
 }

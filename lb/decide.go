@@ -256,9 +256,27 @@ func (b *Balancer) plan(shares, rates []float64, statuses []Status) {
 
 // planBlocks plans the way from block to spare.
 func (b *Balancer) planBlocks() {
+	if b.loop.Early {
+		b.keepOrder()
+	}
 	b.transfers = dist.AppendAdjacent(b.transfers[:0], b.block, b.spare, b.loop.Weights)
 	for r := range b.want {
 		b.want[r] = b.loop.Weights.Units(b.spare.Range(r))
+	}
+}
+
+// keepOrder shortens the way so that no rank is left with less than it must keep in whatever order the boundaries move: none goes beyond where its
+// neighbours are.
+func (b *Balancer) keepOrder() {
+	have, want, least := b.block.Bounds, b.spare.Bounds, max(1, b.divider.Least)
+	for k := 1; k+1 < len(have); k++ {
+		want[k] = min(max(want[k], have[k-1]+least), have[k+1]-least)
+	}
+	for k := 1; k < len(have); k++ {
+		if want[k]-want[k-1] < least { // ranks have less already
+			copy(want, have)
+			return
+		}
 	}
 }
 

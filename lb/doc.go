@@ -24,8 +24,8 @@
 //	interaction        k             k+1            k+2
 //	rank         --status k--.   status k+1--.   status k+2        Pipelined: instruction k, decided while the ranks
 //	master                    '-> decide -.   '-> decide           compute, is obeyed at interaction k+1. Synchronous:
-//	rank                                   '-> obey k              the ranks wait and obey at interaction k. Loop.Early: status k
-//	                                                               was sent a little before, and nobody waits
+//	rank                                   '-> obey k              the ranks wait and obey at interaction k. Loop.Early: nobody
+//	                                                               waits, each boundary moves as soon as it can
 //
 // # What is ours
 //

@@ -7,11 +7,13 @@ import "shiftwork/internal/machine"
 
 const (
 	// longestBatch is how many sweeps at most a strip is swept in a row. Memory then has a 16th of the work, and where blocks turn
-	// back a rank may be almost as many sweeps ahead of its right neighbour. Work moves between batches: longer ones answer a load later.
+	// back a rank may be almost as many sweeps ahead of its right neighbour.
 	longestBatch = 16
 	// quotaBatch takes its place under CPU quotas: chance decides how much of each quota period a load leaves to a rank, and it takes more slack to
 	// even that out. Four ranks with 40% of a CPU each, one beside a load, take 10% longer with 16.
 	quotaBatch = 32
+	// mostTokens is how often about, in a batch, a rank tells its left neighbour that it comes along, where it has no rows for it.
+	mostTokens = 8
 	// alone is how far blocks lean, so to say, if there is only one: nobody waits for its batches.
 	alone = 2 * longestBatch
 )
@@ -30,6 +32,7 @@ type batch struct {
 	strips       []Range // of the first one
 	shift, after int     // by how many rows blocks are shifted in the first sweep, and in the one behind the batch
 	back         bool    // its first sweep takes over rows from the right
+	tokens       bool    // the right rank tells how far it is also where no rows travel to the left
 	ordinal      int     // how many batches were before it
 }
 
@@ -64,23 +67,18 @@ func (x *across) block(b *batch, k int) Range {
 	return rows
 }
 
-// movable reports whether rows can change their owner behind strip number i: behind each where blocks stand still, behind the last where they
-// go down or meet, and behind none where they turn back.
-func (b *batch) movable(i int) bool {
-	return b.after <= b.lowest() && (b.count == 1 && b.after == b.shift || i == len(b.strips)-1)
-}
-
 // next is the batch that comes next. Batches end where blocks turn back, and are equally long from one such place to the next but for
-// a sweep: two at least, so that rows can change their owner between them.
+// a sweep: two at least, so that a rank that turns back need not wait for all of its right neighbour's lean.
 func (x *across) next() batch {
 	stop := x.stop()
 	x.lean.step(x.rep.Steps, stop)
-	b := batch{sweep: x.rep.Steps, count: 1, strips: x.strips, shift: x.lean.now, back: x.lean.back(), ordinal: x.current.ordinal + 1}
+	b := batch{sweep: x.rep.Steps, count: 1, strips: x.strips, shift: x.lean.now, back: x.lean.back(), tokens: x.tokens, ordinal: x.current.ordinal + 1}
 	sweeps := 1 // in which blocks go down
 	for l := x.lean; l.after < l.now && b.sweep+sweeps < stop; sweeps++ {
 		l.step(b.sweep+sweeps, stop)
 	}
-	for most := sweeps / x.batches(sweeps, b.shift > 0); b.count < most; {
+	most := sweeps / x.batches(sweeps, b.shift > 0)
+	for b.count < most && !x.single {
 		x.lean.step(b.sweep+b.count, stop)
 		b.count++
 	}
@@ -115,13 +113,20 @@ func (x *across) downs(b *batch, i, lo int) []piece {
 	return x.pieces
 }
 
-// ups are the parts of strip number i of the rows that travel to the left over such a boundary after a batch.
-func (x *across) ups(b *batch, i, lo int) []piece {
+// ups are the parts of strip number i of the rows that travel to the left over such a boundary after a batch. Where none do, only a token says that
+// the strip is done.
+func (x *across) ups(b *batch, i, lo int) (token []byte, pieces []piece) {
 	x.pieces = x.pieces[:0]
+	if !b.sendsUp() {
+		if b.tokens && i%max(1, len(b.strips)/mostTokens) == 0 {
+			token = x.token[:]
+		}
+		return token, append(x.pieces, piece{})
+	}
 	for row := lo + b.lowest(); row <= lo+b.after; row++ {
 		x.pieces = append(x.pieces, piece{row, x.part(b, i, b.count-1)})
 	}
-	return x.pieces
+	return nil, x.pieces
 }
 
 // compute does strip number i of a batch, and returns the work units times columns that this took.

@@ -1,6 +1,7 @@
 package loops
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -134,21 +135,27 @@ type across struct {
 	upStrip  int     // ... and their strip
 	mail     mail
 	pieces   []piece
+	token    [1]byte
+	end      [8]byte // of the left rank's block behind the strip that comes next, on its way
+
+	behind     int   // the number of the strip behind which this rank is, at a hook
+	have, want Range // its rows before and after, where they change
 
 	lean     lean
 	longest  int     // sweeps of a batch at most
+	single   bool    // one, until the first answer
+	tokens   bool    // leans are long: isLong
 	leanMost int     // what lean.most may become at most
 	leaned   bool    // it was settled, on rank 0
 	wider    int     // what lean.most becomes at the next hook; 0: it stays
 	quantum  float64 // s
 }
 
-// point is where all columns below column are of the given sweep, and the others of the sweep before.
+// point is where all columns below column are of the given sweep, and the others of sweeps before.
 type point struct{ sweep, column int }
 
 func (x *across) run(cfg lb.Config) (*Report, error) {
 	d := &x.d
-	all := append(x.leaningArrays(), d.Local...)
 	began := x.c.Now()
 	var err error
 	if x.tuner.messages, err = measureMessages(x.c); err != nil { // always: ranks whose arguments differ must come to hooks.New
@@ -160,6 +167,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 		workers--
 	}
 	x.leanMost, x.longest = d.mostLean(workers), longestBatch
+	x.mail = mail{c: x.c, arrays: d.Arrays}
 	if d.mayLean() && workers == 1 {
 		x.lean.most = alone
 	}
@@ -170,7 +178,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 		phases = d.Outer * len(x.strips)
 	}
 	x.h, err = hooks.New(x.c, hooks.Loop{
-		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: all, Adjacent: true, Early: x.leanMost > 0,
+		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: x.movingArrays(), Adjacent: true, Early: x.leanMost > 0,
 		Phases: phases, Quantum: d.Quantum, Before: x.before, Record: d.Record,
 		Agreed: fmt.Sprintf("%d sweeps, strip %v, block size %d, reach %d, %d arrays with boundary rows, %d local, stop test %v after every %d sweeps",
 			d.Outer, d.Strip, d.Block, d.Reach, len(d.Arrays), len(d.Local), d.After != nil, d.Every),
@@ -182,13 +190,15 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 		if x.quantum, err = x.h.Quantum(); err != nil {
 			return nil, err
 		}
-		x.h.SetUnsteady(x.tuner.answer >= 0) // sweeps by themselves take longer than in batches
 	}
 	defer x.h.Annotate()
 	x.setOwn()
 	x.left, x.right = x.h.Neighbours()
-	x.mail = mail{c: x.c, arrays: d.Arrays}
+	x.mail.in = x.h
 	x.boundary = exchange{c: x.c, arrays: d.Arrays, left: x.left, right: x.right}
+	if x.leanMost > 0 && x.tuner.answer >= 0 {
+		x.beginLeaning()
+	}
 	if err := x.pauses.load(x.h.Ranges()); err != nil {
 		return nil, err
 	}
@@ -302,53 +312,9 @@ func (x *across) batch() error {
 			return err
 		}
 		// What follows happens between this strip and the next one.
-		x.at.column = b.strips[i].Hi
+		x.at.column = x.part(b, i, b.count-1).Hi
 		if err := x.hook(b, i); err != nil {
 			return err
-		}
-		if err := x.soon(b, i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// hook executes the hook behind strip number i of a batch, where rows can change their owner, or passes it by.
-func (x *across) hook(b *batch, i int) error {
-	if !b.movable(i) {
-		return x.h.Pass(b.count)
-	}
-	if b.count > 1 { // the hook ends the last sweep
-		if err := x.h.Pass(b.count - 1); err != nil {
-			return err
-		}
-	}
-	x.boundary.shift = b.lowest()
-	have := x.own
-	moved, err := x.h.Hook()
-	if err != nil {
-		return err
-	}
-	if moved {
-		if err := x.resume(have); err != nil {
-			return err
-		}
-	}
-	if x.wider > 0 {
-		return x.widen()
-	}
-	return nil
-}
-
-// callStrips is how many strips before the place where rows can change their owner statuses are called for, at most: they should be new, and there
-// when rank 0 comes to it.
-const callStrips = 2
-
-// soon lets the hooks know, behind strip number i of a batch, that such a place is near.
-func (x *across) soon(b *batch, i int) error {
-	for j := i + 1; j <= i+callStrips && j < len(b.strips); j++ {
-		if b.movable(j) {
-			return x.h.Soon((j - i) * b.count)
 		}
 	}
 	return nil
@@ -367,7 +333,7 @@ func (x *across) strip(b *batch, i int) error {
 	if err := x.receiveUps(before); err != nil {
 		return err
 	}
-	if err := x.mail.receive(x.left, tagDown, x.downs(b, i, x.own.Lo)); err != nil {
+	if err := x.receiveDowns(b, i); err != nil {
 		return err
 	}
 	began := x.c.Now()
@@ -375,10 +341,29 @@ func (x *across) strip(b *batch, i int) error {
 	work := x.compute(b, i)
 	x.h.EndPart(work / x.units / float64(x.d.Strip.Len()))
 	x.tuner.timed(b.strips[i].Len(), x.width, work/float64(b.strips[i].Len()), (x.c.Now() - began).Seconds())
-	if err := x.mail.send(x.right, tagDown, x.downs(b, i, x.own.Hi)); err != nil {
+	if err := x.sendDowns(b, i); err != nil {
 		return err
 	}
-	return x.mail.send(x.left, tagUp, x.ups(b, i, x.own.Lo))
+	token, rows := x.ups(b, i, x.own.Lo)
+	return x.mail.send(x.left, tagUp, token, rows)
+}
+
+// sendDowns sends the last row's part of strip i to the right, and where the boundary to the right is to be behind this strip.
+func (x *across) sendDowns(b *batch, i int) error {
+	binary.LittleEndian.PutUint64(x.end[:], uint64(x.h.NextEnd()))
+	return x.mail.send(x.right, tagDown, x.end[:], x.downs(b, i, x.own.Hi))
+}
+
+// receiveDowns receives that of the left neighbour.
+func (x *across) receiveDowns(b *batch, i int) error {
+	if x.left < 0 {
+		return nil
+	}
+	if err := x.mail.receive(x.left, tagDown, x.end[:], x.downs(b, i, x.own.Lo)); err != nil {
+		return err
+	}
+	x.h.NextBegin(int(binary.LittleEndian.Uint64(x.end[:])))
+	return nil
 }
 
 // stop is the number of sweeps after which all ranks meet.
@@ -406,14 +391,15 @@ func (x *across) receiveUps(p point) error {
 		if x.upBatch < b.ordinal {
 			b = &x.previous
 		}
-		if x.upStrip == len(b.strips) || !b.sendsUp() {
+		if x.upStrip == len(b.strips) {
 			x.upBatch, x.upStrip = x.upBatch+1, 0
 			continue
 		}
 		if !p.reaches(point{b.last(), x.part(b, x.upStrip, b.count-1).Lo}) {
 			return nil
 		}
-		if err := x.mail.receive(x.right, tagUp, x.ups(b, x.upStrip, x.own.Hi)); err != nil {
+		token, rows := x.ups(b, x.upStrip, x.own.Hi)
+		if err := x.mail.receive(x.right, tagUp, token, rows); err != nil {
 			return err
 		}
 		x.upStrip++
@@ -427,21 +413,6 @@ func (x *across) catchUp() error {
 		return nil
 	}
 	return x.receiveUps(x.at)
-}
-
-// before is called at the hook where this rank is about to give or take rows, with nothing but up-messages under way.
-func (x *across) before(have, want dist.Range) error {
-	if have.Hi == want.Hi {
-		return nil // the boundary to the right stays: its messages flow on
-	}
-	return x.catchUp()
-}
-
-// resume goes on after a shift: the boundary rows along each boundary that moved are exchanged anew.
-func (x *across) resume(have Range) error {
-	x.setOwn()
-	left, right := x.left >= 0 && have.Lo != x.own.Lo, x.right >= 0 && have.Hi != x.own.Hi
-	return x.boundary.rows(x.own, left, right)
 }
 
 // gather returns when all ranks have finished the sweep, with nothing under way.

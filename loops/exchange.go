@@ -21,7 +21,7 @@ type exchange struct {
 	arrays      []Array
 	left, right int
 	more        int // rows exchanged along a boundary, beside the first
-	shift       int // by how many rows boundaries between ranks lie higher than blocks say
+	low, high   int // by how many rows a boundary between ranks lies higher than blocks say: for the right rank's sake, and for the left one's
 	reqs        []comm.Request
 }
 
@@ -41,12 +41,12 @@ func (x *exchange) start(own Range, withLeft, withRight bool) error {
 		return nil
 	}
 	if withLeft {
-		if err := x.along(x.left, Span(own.Lo+x.shift, own.Lo+1+x.more), Span(own.Lo-1-x.more, own.Lo+x.shift)); err != nil {
+		if err := x.along(x.left, Span(own.Lo+x.high, own.Lo+1+x.more), Span(own.Lo-1-x.more, own.Lo+x.low)); err != nil {
 			return err
 		}
 	}
 	if withRight {
-		return x.along(x.right, Span(own.Hi-1-x.more, own.Hi+x.shift), Span(own.Hi+x.shift, own.Hi+1+x.more))
+		return x.along(x.right, Span(own.Hi-1-x.more, own.Hi+x.low), Span(own.Hi+x.high, own.Hi+1+x.more))
 	}
 	return nil
 }
@@ -95,11 +95,16 @@ func (x *exchange) finish() error {
 	return err
 }
 
+// receiver is a comm.Comm, or one that does something else while it waits.
+type receiver interface {
+	Recv(from, tag int, b []byte) (comm.Status, error)
+}
+
 // receive fills part of a boundary row and insists on its length.
-func receive(c comm.Comm, from, tag int, b []byte) error {
+func receive(c receiver, from, tag int, b []byte) error {
 	st, err := c.Recv(from, tag, b)
 	if err == nil && st.Len != len(b) {
-		err = fmt.Errorf("rank %d got %d bytes of a boundary row from rank %d, expected %d", c.Rank(), st.Len, from, len(b))
+		err = fmt.Errorf("got %d bytes of a boundary row from rank %d, expected %d", st.Len, from, len(b))
 	}
 	return err
 }

@@ -1,7 +1,5 @@
 package loops
 
-import "shiftwork/hooks"
-
 // Blocks that stand still let a rank be one sweep ahead of its right neighbour: it needs the neighbour's first row of the
 // sweep before. Where a sweep takes less than a scheduling slice, ranks then stall whenever one of them is off its core.
 // Blocks that lean, by one row more from sweep to sweep, have no such need: README.md, "Leaning".
@@ -10,13 +8,13 @@ const (
 	// leanQuanta is how many scheduling quanta a lean lasts, from one side to the other. At its end a rank must wait for its
 	// right neighbour; a neighbour that was off its core for a quantum then costs about that much.
 	leanQuanta = 24
+	// enoughQuanta is how many it lasts at least where a rank may not be farther ahead within it than at its end.
+	enoughQuanta = 18
 	// batchTime is how long a lean may last, in s of computing, for the sake of twoBatches sweeps, in two batches, one to each side. More would
 	// save little memory traffic, and turning back be rarer only: four ranks with 40% of a CPU each, one beside a load, take 8% longer with 16
 	// sweeps, and as long with 32 or 48.
 	batchTime  = 0.5
 	twoBatches = 24
-	// firstLean is the least that blocks lean at first, until costs are told again: they lean no longer than leanQuanta then, so that first rates come soon.
-	firstLean = 4
 	// leanShare is the most that a block leans to one side, as a part of what an even division gives each rank: the first and the
 	// last rank's work varies by as much.
 	leanShare = 1.0 / 16
@@ -54,28 +52,6 @@ func notice(most int) int {
 	return 2*most + 2
 }
 
-// leaningArray is an array whose iterations are the rows that they stand for at a hook, where blocks may lean: those of an inner boundary are as
-// many rows higher as blocks are shifted. Rows at the ends of the loop, whose blocks do not lean there, never move.
-type leaningArray struct {
-	Array
-	by *int
-}
-
-func (a leaningArray) rows(r Range) Range { return Span(r.Lo+*a.by, r.Hi+*a.by) }
-
-func (a leaningArray) Bytes(r Range) []byte              { return a.Array.Bytes(a.rows(r)) }
-func (a leaningArray) Pack(r Range, buf []byte) []byte   { return a.Array.Pack(a.rows(r), buf) }
-func (a leaningArray) Unpack(r Range, data []byte) error { return a.Array.Unpack(a.rows(r), data) }
-
-// leaningArrays are the loop's arrays as the run time moves their rows.
-func (x *across) leaningArrays() []hooks.Array {
-	arrays := make([]hooks.Array, len(x.d.Arrays))
-	for i, a := range x.d.Arrays {
-		arrays[i] = leaningArray{a, &x.boundary.shift}
-	}
-	return arrays
-}
-
 // mayLean reports whether this loop's Body and its data allow that blocks lean.
 func (d *DOACROSS) mayLean() bool { return d.Reach > 0 && len(d.Local) == 0 }
 
@@ -90,21 +66,20 @@ func (d *DOACROSS) mostLean(workers int) int {
 // keep is how many rows a rank must have if blocks lean so far: as many jump over a boundary at once.
 func keep(most int) int { return 2*most + 1 }
 
-// chooseLean is how far blocks should lean, on rank 0, if a sweep takes elapsed s and should take sweep, and how far they ever may. That is
-// settled the first time, and less where sweeps are long: a stop or a checkpoint must wait until blocks are back.
-func (x *across) chooseLean(sweep, elapsed float64) (most, ever int) {
+// chooseLean is how far blocks should lean, on rank 0, if a sweep takes elapsed s and should take sweep, computing s of these without a break, and how
+// far they ever may. That is settled the first time, and less where sweeps are long: a stop or a checkpoint must wait until blocks are back.
+func (x *across) chooseLean(computing, sweep, elapsed float64) (most, ever int) {
 	// Sweeps last longer than they should where ranks are off their cores, and where batches are short: those must not stay short because of it.
 	need := func(lasting float64) float64 {
 		if !(sweep > 0) {
 			return float64(x.leanMost)
 		}
-		return max(leanQuanta*x.quantum/max(sweep, lasting), min(twoBatches, batchTime/sweep)) / 2
+		return max(leanQuanta*x.quantum/max(sweep, lasting), min(twoBatches, batchTime/min(computing, sweep))) / 2
 	}
 	ever = x.leanMost
 	wanted := need(elapsed)
 	if !x.leaned {
 		ever, x.leaned = int(min(float64(ever), 8*need(sweep))), true
-		wanted = min(wanted, max(firstLean, leanQuanta*x.quantum/2/elapsed))
 	}
 	now := max(x.lean.most, x.wider)
 	most = max(0, min(int(min(wanted, float64(ever))), (x.h.Fewest()-1)/2))
@@ -115,6 +90,20 @@ func (x *across) chooseLean(sweep, elapsed float64) (most, ever int) {
 		most -= (sweeps%x.longest + 1) / 2
 	}
 	return most, ever
+}
+
+// isLong reports whether leans to either side by so many rows are long enough, on rank 0, if a sweep should take so many s, that a rank need not be farther
+// ahead of its right neighbour than where they turn back: a boundary can only move when the slower of its ranks has come to where the other is.
+func (x *across) isLong(most int, sweep float64) bool {
+	return float64(2*most+1)*sweep >= enoughQuanta*x.quantum
+}
+
+// beginLeaning lets blocks lean from the first sweep on, where it will be known soon how far they should. Until then sweeps are swept one by one.
+func (x *across) beginLeaning() {
+	x.lean.most = min(x.leanMost, twoBatches/2)
+	x.single, x.boundary.more = true, x.lean.most
+	x.h.SetLeast(keep(x.lean.most))
+	x.h.SetUnsteady(true) // sweeps by themselves take longer than in batches
 }
 
 // setLean sets how far blocks lean from the next time on that they turn back, or from widen on.

@@ -158,7 +158,7 @@ func TestLeaningHidesSlices(t *testing.T) {
 }
 
 // Four ranks, the second of which shares its core, by slices of 10 ms, for 3 s of every 6. Blocks lean for several
-// balancing periods, but work moves between batches: loads are answered soon.
+// balancing periods, but work moves within: loads are answered soon.
 func TestLeansAnswerALoadSoon(t *testing.T) {
 	const (
 		sweep, sweeps = 2.5e-3, 4000 // s; ideally 10.79 s beside the load

@@ -9,6 +9,7 @@ import (
 // mail is a rank's boundary rows on their way to its neighbours: parts of rows of all arrays, several in one message if they are short.
 type mail struct {
 	c      comm.Comm
+	in     receiver // from which boundary rows come
 	arrays []Array
 	sent   []letter // in the order in which they were sent
 	spare  [][]byte // buffers of letters that have left
@@ -58,21 +59,22 @@ func (m *mail) bytes(p piece) (n int) {
 	return n
 }
 
-// send starts to send the pieces; nothing if they are empty or there is no neighbour.
-func (m *mail) send(to, tag int, pieces []piece) error {
+// send starts to send head and the pieces; nothing if all are empty or there is no neighbour.
+func (m *mail) send(to, tag int, head []byte, pieces []piece) error {
 	if to < 0 {
 		return nil
 	}
 	if err := m.reap(); err != nil {
 		return err
 	}
-	for pieces = m.cut(pieces); len(pieces) > 0; {
+	for pieces = m.cut(pieces); len(pieces) > 0; head = nil {
 		n, bytes := m.letter(pieces)
-		if bytes > 0 {
+		if bytes+len(head) > 0 {
 			var b []byte
 			if last := len(m.spare) - 1; last >= 0 {
 				b, m.spare = m.spare[last][:0], m.spare[:last]
 			}
+			b = append(b, head...)
 			m.each(pieces[:n], func(part []byte) { b = append(b, part...) })
 			q, err := m.c.Isend(to, tag, b)
 			if err != nil {
@@ -85,19 +87,19 @@ func (m *mail) send(to, tag int, pieces []piece) error {
 	return nil
 }
 
-// receive waits for what send sends, and puts the pieces where they belong.
-func (m *mail) receive(from, tag int, pieces []piece) error {
+// receive waits for what send sends, and puts head and the pieces where they belong.
+func (m *mail) receive(from, tag int, head []byte, pieces []piece) error {
 	if from < 0 {
 		return nil
 	}
-	for pieces = m.cut(pieces); len(pieces) > 0; {
+	for pieces = m.cut(pieces); len(pieces) > 0; head = nil {
 		n, bytes := m.letter(pieces)
-		if bytes > 0 {
+		if bytes += len(head); bytes > 0 {
 			m.inbox = slices.Grow(m.inbox[:0], bytes)[:bytes]
-			if err := receive(m.c, from, tag, m.inbox); err != nil {
+			if err := receive(m.in, from, tag, m.inbox); err != nil {
 				return err
 			}
-			rest := m.inbox
+			rest := m.inbox[copy(head, m.inbox):]
 			m.each(pieces[:n], func(part []byte) { rest = rest[copy(part, rest):] })
 		}
 		pieces = pieces[n:]

@@ -92,6 +92,14 @@ type told struct {
 
 const toldFields = 5
 
+// longestWork is what a sweep takes in the body, in s, without overhead: on the rank that has most to do.
+func (x *across) longestWork(all []told) (sweep float64) {
+	for _, v := range all {
+		sweep = max(sweep, v.Work*float64(x.d.Strip.Len()))
+	}
+	return sweep
+}
+
 // longest is what a sweep has taken, in s: on the rank, of those that have rows, that took longest.
 func longest(all []told) (sweep float64) {
 	for _, v := range all {
@@ -239,15 +247,18 @@ func (x *across) retune() error {
 		return err
 	}
 	x.tuner.reqs = x.tuner.reqs[:0]
-	answer := make([]float64, 5)
+	answer := make([]float64, 6)
 	if x.c.Rank() == 0 {
 		all, err := x.hear()
 		if err != nil {
 			return err
 		}
 		block, next, sweep := x.choose(all)
-		lean, ever := x.chooseLean(sweep, longest(all))
+		lean, ever := x.chooseLean(x.longestWork(all), sweep, longest(all))
 		answer[0], answer[1], answer[2], answer[3], answer[4] = float64(block), float64(next), float64(lean), float64(ever), float64(x.chooseLongest())
+		if x.isLong(lean, sweep) {
+			answer[5] = 1
+		}
 		for r := 1; r < x.c.Size(); r++ {
 			q, err := x.c.Isend(r, tagTune, comm.BytesOf(answer))
 			if err != nil {
@@ -265,7 +276,7 @@ func (x *across) retune() error {
 	// Known from the first choice on, and the same on every rank: each is at the same hook.
 	x.h.SetPhases(x.h.PhasesDone() + (x.d.Outer-x.rep.Steps)*len(x.strips))
 	x.setLean(int(answer[2]), int(answer[3]))
-	x.longest = int(answer[4])
+	x.longest, x.single, x.tokens = int(answer[4]), false, answer[5] != 0
 	x.askAt(int(answer[1]), laterAnswer+2*keep(max(x.lean.most, x.wider))) // a rank may be a lean behind
 	return nil
 }

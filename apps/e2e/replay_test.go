@@ -35,7 +35,7 @@ func TestReplay(t *testing.T) {
 	}{
 		// A period shorter than a strip: the ranks interact at every hook, however fast the machine is.
 		{"sor", []string{"sor", "--n", "62", "--m", "113", "--iterations", "60", "--block", "20", "--period", "1us"}, 300},
-		{"random", []string{"sor", "--n", "97", "--m", "113", "--iterations", "40", "--block", "20", "--period", "1us", "--balance", "random",
+		{"random", []string{"sor", "--n", "97", "--m", "113", "--iterations", "60", "--block", "20", "--period", "1us", "--balance", "random",
 			"--interaction", "synchronous"}, 200},
 		{"mm", []string{"mm", "--n", "301", "--repeat", "2000", "--period", "1ms", "--master", "dedicated"}, 10},
 	} {
