@@ -94,6 +94,7 @@ func (h *Hooks) hookEarly() (moved bool, err error) {
 
 // call asks all ranks for the statuses of the next interaction, on rank 0.
 func (h *Hooks) call() error {
+	defer h.talked(h.c.Now())
 	if err := h.tellAll(kindCall); err != nil {
 		return err
 	}
@@ -193,16 +194,13 @@ func (h *Hooks) hear() error {
 
 // heard takes in the message that has come.
 func (h *Hooks) heard(st comm.Status) error {
-	began := h.c.Now()
-	defer func() {
-		now := h.c.Now()
-		h.early.busy += now - began
-		h.total.interact += now - began
-		h.interacted(began, now)
-	}()
+	defer h.talked(h.c.Now())
 	h.early.coming = nil
 	if h.master != nil {
 		return h.heardStatus(st)
+	}
+	if st.Len == 0 {
+		return fmt.Errorf("rank %d sent an empty message", st.Source)
 	}
 	body := h.early.message[1:st.Len]
 	switch h.early.message[0] {
@@ -228,8 +226,21 @@ func (h *Hooks) heard(st comm.Status) error {
 	case kindOver:
 		h.early.over = true
 		return nil
+	default:
+		return fmt.Errorf("rank %d sent a message of unknown kind %d", st.Source, h.early.message[0])
 	}
 	return h.expect()
+}
+
+// talked counts the time since began as spent with messages.
+func (h *Hooks) talked(began time.Duration) {
+	now := h.c.Now()
+	h.early.busy += now - began
+	h.total.interact += now - began
+	if h.master != nil {
+		h.master.busy += now - began
+	}
+	h.interacted(began, now)
 }
 
 // heardStatus takes in another rank's status, or that it has come to its end, on rank 0.
