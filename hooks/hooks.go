@@ -427,7 +427,7 @@ func (h *Hooks) poll() error {
 }
 
 func (h *Hooks) interacted(began, ended time.Duration) {
-	if h.trace != nil {
+	if h.trace != nil && h.move.traced == nil { // what is heard while a movement waits is part of that
 		h.trace.Span(Span{Interacting, began, ended, h.k - 1, h.own(), 0})
 	}
 }
