@@ -19,7 +19,7 @@ type Loop struct {
 	Weights    dist.Weights // work units of each iteration; zero: 1 each, or learned (Hooks.Parts)
 	Arrays     []Array      // the data that moves with the iterations
 	Adjacent   bool         // each rank owns one block and neighbours own neighbouring blocks, always
-	Early      bool         // no rank is ahead of the one that owns the block below, which tells it NextEnd (Adjacent loops)
+	OneByOne   bool         // boundaries move one by one: no rank is ahead of the one that owns the block below, which tells it NextEnd (Adjacent loops)
 	Phases     int          // how often Hook will be called; 0: unknown
 	Quantum    float64      // s, the scheduling quantum; 0: measured
 	Agreed     string       // what else all ranks must have in common, in words: New compares it
@@ -52,7 +52,7 @@ type Hooks struct {
 	master   *master // on rank 0
 	interact float64 // s, measured at start
 	clock    masterClock
-	early    early
+	oneByOne oneByOne
 	placer   *Placer // nil: the program calls Hook itself
 	trace    Tracer  // nil: nobody looks
 	moves    tracedMove
@@ -141,7 +141,7 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 	workers := c.Size() - first
 	h.began = c.Now()
 	h.active = present && cfg.Policy != lb.Off && workers > 1 && loop.Iterations.Len() > workers
-	h.early.on = h.active && loop.Early && cfg.Interaction == lb.Pipelined && !cfg.DedicatedMaster
+	h.oneByOne.on = h.active && loop.OneByOne && cfg.Interaction == lb.Pipelined && !cfg.DedicatedMaster
 	if h.active {
 		if loop.Weights.Uniform() && cfg.Policy == lb.On {
 			h.weights.grid = lb.NewGrid(loop.Iterations, workers)
@@ -154,7 +154,7 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 		if !reporting {
 			h.next = math.MaxInt
 		}
-		if err := h.beginEarly(); err != nil {
+		if err := h.beginOneByOne(); err != nil {
 			return nil, err
 		}
 		h.makeRoom()
@@ -196,8 +196,8 @@ func check(c comm.Comm, loop *Loop, cfg lb.Config) (first int, err error) {
 	if err := comm.Agree(c, err); err != nil {
 		return first, err
 	}
-	return first, comm.Same(c, fmt.Sprintf("loop %q: iterations %v of %v units, %d arrays, adjacent %v, early %v, phases %d, configuration %+v%s",
-		loop.Name, loop.Iterations, loop.Weights.Units(loop.Iterations), len(loop.Arrays), loop.Adjacent, loop.Early, loop.Phases, cfg, also(loop.Agreed)))
+	return first, comm.Same(c, fmt.Sprintf("loop %q: iterations %v of %v units, %d arrays, adjacent %v, one by one %v, phases %d, configuration %+v%s",
+		loop.Name, loop.Iterations, loop.Weights.Units(loop.Iterations), len(loop.Arrays), loop.Adjacent, loop.OneByOne, loop.Phases, cfg, also(loop.Agreed)))
 }
 
 func also(agreed string) string {
@@ -228,7 +228,7 @@ func (h *Hooks) startMaster(first int, start dist.Block) error {
 	setup := lb.Loop{
 		Ranks: h.c.Size(), FirstWorker: first, Start: start, Weights: h.loop.Weights,
 		Movement: movement, Quantum: h.quantum, Interact: h.interact, Learn: h.weights.grid.Cells > 0,
-		Early: h.early.on,
+		OneByOne: h.oneByOne.on,
 	}
 	b, err := lb.New(h.cfg, setup)
 	if err != nil {
@@ -366,8 +366,8 @@ func (h *Hooks) Hook() (moved bool, err error) {
 	if !h.active {
 		return false, nil
 	}
-	if h.early.on {
-		return h.hookEarly()
+	if h.oneByOne.on {
+		return h.hookOneByOne()
 	}
 	interacts := h.interacts(h.phase, h.passed)
 	if h.passed > 0 {
@@ -407,7 +407,7 @@ func (h *Hooks) endPhase() {
 
 // serve lets rank 0 take in statuses that are there, and answer if they were the last.
 func (h *Hooks) serve() error {
-	if h.master != nil && h.master.missing > 0 && !h.early.on {
+	if h.master != nil && h.master.missing > 0 && !h.oneByOne.on {
 		return h.poll()
 	}
 	return nil
@@ -565,7 +565,7 @@ func receiveAll(c comm.Comm, from, tag int) ([]byte, error) {
 // Finish ends the loop: every rank calls it after its last Hook. Messages under way are taken in, and
 // rank 0 gets the report of all ranks; the others get nil.
 func (h *Hooks) Finish() (*Report, error) {
-	units, seconds, err := h.endEarly()
+	units, seconds, err := h.endOneByOne()
 	if err != nil {
 		return nil, err
 	}

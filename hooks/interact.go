@@ -39,14 +39,14 @@ func (h *Hooks) interaction() (bool, error) {
 }
 
 // pipelined reports whether instruction k is obeyed at interaction k+1.
-func (h *Hooks) pipelined() bool { return h.cfg.Interaction == lb.Pipelined && !h.early.on }
+func (h *Hooks) pipelined() bool { return h.cfg.Interaction == lb.Pipelined && !h.oneByOne.on }
 
 // report sends the status of the phases since the last one.
 func (h *Hooks) report() error {
 	now := h.c.Now()
 	elapsed := now - h.since
 	units, compute := h.rate()
-	h.early.units, h.early.seconds = units, compute
+	h.oneByOne.units, h.oneByOne.seconds = units, compute
 	s := lb.Status{
 		Rank: h.c.Rank(), Interaction: h.k, Obeyed: h.obeyed,
 		Units: units, Compute: compute, Elapsed: elapsed.Seconds(),

@@ -41,8 +41,9 @@ type master struct {
 	grid      lb.Grid   // of learned weights
 	estimate  *estimate // what balancing brings
 
-	fewest [3]int // iterations that a rank has by the last decisions (Adjacent loops)
-	wanted int    // the same by the last one, if nothing but the rates counted
+	blocks dist.Block // by the last decision (Adjacent loops)
+	fewest [3]int     // iterations that a rank has by the last decisions, and on the way to them
+	wanted int        // the same by the last one, if nothing but the rates counted
 }
 
 func newMaster(c comm.Comm, b *lb.Balancer, setup lb.Loop, direct bool, record func(Event)) *master {
@@ -61,6 +62,7 @@ func newMaster(c comm.Comm, b *lb.Balancer, setup lb.Loop, direct bool, record f
 				m.wanted = count
 			}
 		}
+		m.blocks = setup.Start.Clone()
 		m.fewest = [3]int{m.wanted, m.wanted, m.wanted}
 	}
 	if setup.Learn {
@@ -170,11 +172,12 @@ func (m *master) keepFewest(d *lb.Decision) {
 		total += units
 	}
 	for r := m.setup.FirstWorker; r < m.setup.Ranks; r++ {
-		least = min(least, d.To.Range(r).Len())
+		least = min(least, d.To.Range(r).Intersect(m.blocks.Range(r)).Len()) // one boundary may move before the other
 		if total > 0 {
 			most = min(most, int(d.Targets[r]/total*float64(span.Len())))
 		}
 	}
+	m.blocks = d.To.Clone()
 	m.wanted = most
 	copy(m.fewest[1:], m.fewest[:])
 	m.fewest[0] = least

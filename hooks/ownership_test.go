@@ -211,7 +211,7 @@ func TestBoundariesMoveOneByOne(t *testing.T) {
 		simulate(t, m, func(c *sim.Comm) error {
 			d := newRows(span)
 			h, err := hooks.New(c, hooks.Loop{
-				Iterations: span, Adjacent: true, Early: true, Phases: rounds, Arrays: d.arrays(), Quantum: 0.004, Record: &events,
+				Iterations: span, Adjacent: true, OneByOne: true, Phases: rounds, Arrays: d.arrays(), Quantum: 0.004, Record: &events,
 			}, lb.Config{Policy: policy})
 			if err != nil {
 				return err

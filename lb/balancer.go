@@ -380,7 +380,7 @@ func (b *Balancer) finishFree(d *Decision, m balance) {
 }
 
 // pipelined reports whether an instruction is obeyed one interaction after the one that it answers.
-func (b *Balancer) pipelined() bool { return b.cfg.Interaction == Pipelined && !b.loop.Early }
+func (b *Balancer) pipelined() bool { return b.cfg.Interaction == Pipelined && !b.loop.OneByOne }
 
 // remaining returns how many seconds of the loop are left once an instruction of now is obeyed; forever if unknown.
 func (b *Balancer) remaining(target float64) float64 {

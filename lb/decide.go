@@ -256,7 +256,7 @@ func (b *Balancer) plan(shares, rates []float64, statuses []Status) {
 
 // planBlocks plans the way from block to spare.
 func (b *Balancer) planBlocks() {
-	if b.loop.Early {
+	if b.loop.OneByOne {
 		b.keepOrder()
 	}
 	b.transfers = dist.AppendAdjacent(b.transfers[:0], b.block, b.spare, b.loop.Weights)

@@ -24,7 +24,7 @@
 //	interaction        k             k+1            k+2
 //	rank         --status k--.   status k+1--.   status k+2        Pipelined: instruction k, decided while the ranks
 //	master                    '-> decide -.   '-> decide           compute, is obeyed at interaction k+1. Synchronous:
-//	rank                                   '-> obey k              the ranks wait and obey at interaction k. Loop.Early: nobody
+//	rank                                   '-> obey k              the ranks wait and obey at interaction k. Loop.OneByOne: nobody
 //	                                                               waits, each boundary moves as soon as it can
 //
 // # What is ours

@@ -32,8 +32,8 @@ type Loop struct {
 	// Learn says that ranks measure their iterations (Status.Timings) and adopt weights (Decision.Profile). Requires Start,
 	// uniform Weights, and a loop that is not Free.
 	Learn bool
-	// Early says that statuses are answered at once, not one interaction later, and that each boundary between two blocks moves when it can, in any order.
-	Early bool `json:",omitempty"`
+	// OneByOne says that statuses are answered at once, not one interaction later, and that each boundary between two blocks moves when it can, in any order.
+	OneByOne bool `json:",omitempty"`
 }
 
 func (l Loop) validate() error {

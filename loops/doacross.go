@@ -178,7 +178,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 		phases = d.Outer * len(x.strips)
 	}
 	x.h, err = hooks.New(x.c, hooks.Loop{
-		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: x.movingArrays(), Adjacent: true, Early: x.leanMost > 0,
+		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: x.movingArrays(), Adjacent: true, OneByOne: x.leanMost > 0,
 		Phases: phases, Quantum: d.Quantum, Before: x.before, Record: d.Record,
 		Agreed: fmt.Sprintf("%d sweeps, strip %v, block size %d, reach %d, %d arrays with boundary rows, %d local, stop test %v after every %d sweeps",
 			d.Outer, d.Strip, d.Block, d.Reach, len(d.Arrays), len(d.Local), d.After != nil, d.Every),

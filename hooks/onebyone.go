@@ -9,10 +9,10 @@ import (
 	"shiftwork/dist"
 )
 
-// early is one rank's part where every boundary moves on its own (Loop.Early): as soon as the rank below it hears of it, at a hook which the rank above
+// oneByOne is one rank's part where every boundary moves on its own (Loop.OneByOne): as soon as the rank below it hears of it, at a hook which the rank above
 // it cannot have come to, since it needs what that rank sends. So nobody waits for rank 0, and a rank only for the one above it. README.md,
 // "Boundaries that move one by one".
-type early struct {
+type oneByOne struct {
 	on bool
 
 	called  bool       // this rank's status of interaction k is sent, and not answered
@@ -31,17 +31,17 @@ type early struct {
 	units, seconds float64       // of the last status
 }
 
-// earlyMessage is the most bytes that such a message, or a status, has.
-const earlyMessage = 4096
+// longestMessage is the most bytes that such a message, or a status, has.
+const longestMessage = 4096
 
-// beginEarly gets ready for the first message.
-func (h *Hooks) beginEarly() error {
-	e := &h.early
+// beginOneByOne gets ready for the first message.
+func (h *Hooks) beginOneByOne() error {
+	e := &h.oneByOne
 	if !e.on {
 		return nil
 	}
 	e.target, e.next = h.block, h.block
-	e.message = make([]byte, earlyMessage)
+	e.message = make([]byte, longestMessage)
 	if h.master != nil {
 		h.master.send = func(to int, in *instruction) error {
 			return h.master.sends.isend(to, tagCall, append([]byte{kindInstruction}, in.encode()...))
@@ -56,37 +56,37 @@ func (h *Hooks) expect() (err error) {
 	if h.master != nil {
 		from, tag = comm.Any, tagStatus
 	}
-	h.early.coming, err = h.c.Irecv(from, tag, h.early.message)
+	h.oneByOne.coming, err = h.c.Irecv(from, tag, h.oneByOne.message)
 	return err
 }
 
-// NextEnd is the end of this rank's block behind the hook that comes next. In Early loops it must be sent to the rank that owns the block above, with what
+// NextEnd is the end of this rank's block behind the hook that comes next. In OneByOne loops it must be sent to the rank that owns the block above, with what
 // that rank needs before it can come to this hook, and not before NextBegin is set.
 func (h *Hooks) NextEnd() int {
-	if !h.early.on {
+	if !h.oneByOne.on {
 		return h.block.Hi
 	}
-	h.early.next.Hi = h.early.target.Hi
-	return h.early.next.Hi
+	h.oneByOne.next.Hi = h.oneByOne.target.Hi
+	return h.oneByOne.next.Hi
 }
 
 // NextBegin takes what the rank that owns the block below has sent (NextEnd).
-func (h *Hooks) NextBegin(lo int) { h.early.next.Lo = lo }
+func (h *Hooks) NextBegin(lo int) { h.oneByOne.next.Lo = lo }
 
-// hookEarly is Hook where boundaries move one by one.
-func (h *Hooks) hookEarly() (moved bool, err error) {
+// hookOneByOne is Hook where boundaries move one by one.
+func (h *Hooks) hookOneByOne() (moved bool, err error) {
 	if err := h.hear(); err != nil {
 		return false, err
 	}
-	if h.early.next != h.block {
-		if moved, err = h.obey(&instruction{interaction: h.k, own: h.early.next}); err != nil {
+	if h.oneByOne.next != h.block {
+		if moved, err = h.obey(&instruction{interaction: h.k, own: h.oneByOne.next}); err != nil {
 			return false, err
 		}
 		if err := h.settle(); err != nil {
 			return false, err
 		}
 	}
-	if h.master != nil && h.phase >= h.next && !h.early.called && !h.early.pending {
+	if h.master != nil && h.phase >= h.next && !h.oneByOne.called && !h.oneByOne.pending {
 		return moved, h.call()
 	}
 	return moved, nil
@@ -112,8 +112,8 @@ func (h *Hooks) tellAll(kind byte) error {
 
 // answer sends this rank's status.
 func (h *Hooks) answer() error {
-	h.early.called = true
-	h.lost, h.early.busy = h.early.busy, 0
+	h.oneByOne.called = true
+	h.lost, h.oneByOne.busy = h.oneByOne.busy, 0
 	if err := h.report(); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (h *Hooks) answer() error {
 
 // instructed takes rank 0's own instruction, if it is decided.
 func (h *Hooks) instructed() error {
-	if h.master == nil || !h.early.called {
+	if h.master == nil || !h.oneByOne.called {
 		return nil
 	}
 	in := h.master.take(h.k)
@@ -135,22 +135,22 @@ func (h *Hooks) instructed() error {
 
 // aim makes an instruction's block the one to become.
 func (h *Hooks) aim(in *instruction) error {
-	if in.interaction != h.k || !h.early.called {
+	if in.interaction != h.k || !h.oneByOne.called {
 		return fmt.Errorf("rank %d expected instruction %d and got %d", h.c.Rank(), h.k, in.interaction)
 	}
-	h.early.called, h.early.pending, h.early.target = false, true, in.own
+	h.oneByOne.called, h.oneByOne.pending, h.oneByOne.target = false, true, in.own
 	return h.settle()
 }
 
 // settle ends an interaction once the block is as it should become.
 func (h *Hooks) settle() error {
-	if !h.early.pending || h.block != h.early.target {
+	if !h.oneByOne.pending || h.block != h.oneByOne.target {
 		return nil
 	}
-	h.early.pending, h.obeyed = false, h.k
+	h.oneByOne.pending, h.obeyed = false, h.k
 	h.k++
-	if h.early.late {
-		h.early.late = false
+	if h.oneByOne.late {
+		h.oneByOne.late = false
 		return h.answer()
 	}
 	return nil
@@ -158,16 +158,16 @@ func (h *Hooks) settle() error {
 
 // Recv is Comm.Recv for messages that a rank has to wait for within a phase. Where boundaries move one by one it hears others meanwhile.
 func (h *Hooks) Recv(from, tag int, b []byte) (comm.Status, error) {
-	if h.early.coming == nil {
+	if h.oneByOne.coming == nil {
 		return h.c.Recv(from, tag, b)
 	}
 	q, err := h.c.Irecv(from, tag, b)
 	if err != nil {
 		return comm.Status{}, err
 	}
-	for h.early.coming != nil {
-		h.early.waiting = [2]comm.Request{q, h.early.coming}
-		i, st, err := h.c.WaitAny(h.early.waiting[:])
+	for h.oneByOne.coming != nil {
+		h.oneByOne.waiting = [2]comm.Request{q, h.oneByOne.coming}
+		i, st, err := h.c.WaitAny(h.oneByOne.waiting[:])
 		if i == 0 || err != nil {
 			return st, err
 		}
@@ -180,8 +180,8 @@ func (h *Hooks) Recv(from, tag int, b []byte) (comm.Status, error) {
 
 // hear takes in the messages that are there.
 func (h *Hooks) hear() error {
-	for h.early.coming != nil {
-		st, ok, err := h.early.coming.Test()
+	for h.oneByOne.coming != nil {
+		st, ok, err := h.oneByOne.coming.Test()
 		if err != nil || !ok {
 			return err
 		}
@@ -195,18 +195,18 @@ func (h *Hooks) hear() error {
 // heard takes in the message that has come.
 func (h *Hooks) heard(st comm.Status) error {
 	defer h.talked(h.c.Now())
-	h.early.coming = nil
+	h.oneByOne.coming = nil
 	if h.master != nil {
 		return h.heardStatus(st)
 	}
 	if st.Len == 0 {
 		return fmt.Errorf("rank %d sent an empty message", st.Source)
 	}
-	body := h.early.message[1:st.Len]
-	switch h.early.message[0] {
+	body := h.oneByOne.message[1:st.Len]
+	switch h.oneByOne.message[0] {
 	case kindCall:
-		if h.early.called || h.early.pending {
-			h.early.late = true
+		if h.oneByOne.called || h.oneByOne.pending {
+			h.oneByOne.late = true
 			break
 		}
 		if err := h.answer(); err != nil {
@@ -224,10 +224,10 @@ func (h *Hooks) heard(st comm.Status) error {
 			return err
 		}
 	case kindOver:
-		h.early.over = true
+		h.oneByOne.over = true
 		return nil
 	default:
-		return fmt.Errorf("rank %d sent a message of unknown kind %d", st.Source, h.early.message[0])
+		return fmt.Errorf("rank %d sent a message of unknown kind %d", st.Source, h.oneByOne.message[0])
 	}
 	return h.expect()
 }
@@ -235,7 +235,7 @@ func (h *Hooks) heard(st comm.Status) error {
 // talked counts the time since began as spent with messages.
 func (h *Hooks) talked(began time.Duration) {
 	now := h.c.Now()
-	h.early.busy += now - began
+	h.oneByOne.busy += now - began
 	h.total.interact += now - began
 	if h.master != nil {
 		h.master.busy += now - began
@@ -247,26 +247,26 @@ func (h *Hooks) talked(began time.Duration) {
 func (h *Hooks) heardStatus(st comm.Status) error {
 	switch {
 	case st.Len == 0:
-		h.early.byes++
-	case h.early.over: // too late
+		h.oneByOne.byes++
+	case h.oneByOne.over: // too late
 	default:
-		if err := h.master.accept(st.Source, h.early.message[:st.Len]); err != nil {
+		if err := h.master.accept(st.Source, h.oneByOne.message[:st.Len]); err != nil {
 			return err
 		}
 		if err := h.instructed(); err != nil {
 			return err
 		}
 	}
-	if h.early.byes == h.c.Size()-1 {
+	if h.oneByOne.byes == h.c.Size()-1 {
 		return nil
 	}
 	return h.expect()
 }
 
-// endEarly takes in what is under way when this rank has come to its last hook. Nothing is decided or moved any more. It returns the units and s of the
+// endOneByOne takes in what is under way when this rank has come to its last hook. Nothing is decided or moved any more. It returns the units and s of the
 // last status if no decision has counted them.
-func (h *Hooks) endEarly() (units, seconds float64, err error) {
-	e := &h.early
+func (h *Hooks) endOneByOne() (units, seconds float64, err error) {
+	e := &h.oneByOne
 	if !e.on {
 		return 0, 0, nil
 	}
