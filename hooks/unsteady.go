@@ -10,7 +10,9 @@ func (h *Hooks) SetUnsteady(on bool) {
 		h.next = math.MaxInt
 	case h.unsteady:
 		h.closeBooks(h.c.Now())
-		h.next = h.phase + 1
+		if reporting {
+			h.next = h.phase + 1
+		}
 	}
 	h.unsteady = on
 }

@@ -167,7 +167,6 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 		workers--
 	}
 	x.leanMost, x.longest = d.mostLean(workers), longestBatch
-	x.mail = mail{c: x.c, arrays: d.Arrays}
 	if d.mayLean() && workers == 1 {
 		x.lean.most = alone
 	}
@@ -194,7 +193,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	defer x.h.Annotate()
 	x.setOwn()
 	x.left, x.right = x.h.Neighbours()
-	x.mail.in = x.h
+	x.mail = mail{c: x.c, in: x.h, arrays: d.Arrays}
 	x.boundary = exchange{c: x.c, arrays: d.Arrays, left: x.left, right: x.right}
 	if x.leanMost > 0 && x.tuner.answer >= 0 {
 		x.beginLeaning()
