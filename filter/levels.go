@@ -350,6 +350,9 @@ func (s *Levels) Noise() float64 {
 // Samples returns the number of samples behind the level, of all visits together, up to 64.
 func (s *Levels) Samples() int { return int(s.present.weight) }
 
+// Seconds returns how many s of computing stand behind the level, the latest 64 samples' at most.
+func (s *Levels) Seconds() float64 { return s.present.seconds }
+
 // Changes returns how often the level has changed.
 func (s *Levels) Changes() int { return s.changes }
 

@@ -120,24 +120,26 @@ func (a *answer) temper(to, rates, work []float64) bool {
 	return true
 }
 
-// temper makes the decision go by the rates that ranks will have after it. Where iterations are timed, rates may change with the
-// work because it is other work, which the profile answers for. It returns whether these rates are others than the present ones.
-func (b *Balancer) temper() bool {
-	b.untempered = [2][]float64{b.filtered, b.level}
-	if !b.auto || b.loop.Free || b.profile.timed() || !b.answer.temper(b.tempered[0], b.filtered, b.work) {
+// predict makes the decision go by the rates that ranks will have after it, as far as they are known: pooled and, by their answer, tempered. Where
+// iterations are timed, rates may change with the work because it is other work, which the profile answers for. It returns whether these
+// rates are others than those that were measured.
+func (b *Balancer) predict(slowest int, statuses []Status) bool {
+	b.measures = [2][]float64{b.filtered, b.level}
+	if !b.auto || b.loop.Free || slowest < 0 {
 		return false
 	}
-	copy(b.tempered[1], b.tempered[0]) // with the automatic filter both are the same
-	b.filtered, b.level = b.tempered[0], b.tempered[1]
+	b.pool(slowest, statuses)
+	b.filtered, b.level = b.pooled.rates, b.pooled.rates // with the automatic filter both are the same
+	slowest = b.measure(b.work, b.filtered).slowest // the others wait for it: then it has too much to do, whatever its rate will be
+	if !b.profile.timed() && !b.isAwaited(slowest, statuses) && b.answer.temper(b.tempered, b.filtered, b.work) {
+		b.filtered, b.level = b.tempered, b.tempered
+	}
 	return true
 }
 
-// untemper undoes it.
-func (b *Balancer) untemper() { b.filtered, b.level = b.untempered[0], b.untempered[1] }
-
 // tempering is how many times a rate that a rank's levels remember the one is that the decision goes by.
 func (b *Balancer) tempering(r int) float64 {
-	if was := b.untempered[0]; len(was) > 0 && was[r] > 0 {
+	if was := b.measures[0]; len(was) > 0 && was[r] > 0 {
 		return b.common * (b.filtered[r] / was[r])
 	}
 	return b.common

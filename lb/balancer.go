@@ -57,7 +57,9 @@ type Balancer struct {
 	promised  float64  // part of the time that the chosen plan saves
 	tolerated float64  // part of the time: an imbalance that may be noise
 
-	tempered, untempered [2][]float64 // filtered and level, as they will be by the answer and as they are
+	pooled   pool
+	tempered []float64    // rates as they will be by the answer
+	measures [2][]float64 // filtered and level as they are measured, while decisions go by others
 
 	plans              []Plan
 	foreseen           Outlook
@@ -93,7 +95,7 @@ func New(cfg Config, loop Loop) (*Balancer, error) {
 		random:  rand.New(rand.NewPCG(cfg.Seed, 0)),
 		profile: newProfile(loop),
 	}
-	b.tempered = [2][]float64{make([]float64, n), make([]float64, n)}
+	b.tempered, b.pooled.rates = make([]float64, n), make([]float64, n)
 	b.auto = spec.String() == "auto"
 	for r := loop.FirstWorker; r < n; r++ {
 		b.noise[r], b.samples[r] = b.ranks[r].levels.Noise(), 1
@@ -134,7 +136,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 	if m.slowest >= 0 {
 		b.period.disturbed(b.noise[m.slowest])
 	}
-	if b.temper() {
+	if b.predict(m.slowest, statuses) {
 		m = b.measure(b.work, b.filtered)
 		level = m
 	}
@@ -176,7 +178,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 	}
 	d.Period, d.Limit = target, limit
 	b.finish(&d, m)
-	b.untemper()
+	b.filtered, b.level = b.measures[0], b.measures[1]
 	return d
 }
 

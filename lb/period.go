@@ -63,6 +63,9 @@ func (p *period) disturbed(noise float64) {
 	}
 }
 
+// disturbance is the quantum in s that the rates are really disturbed by.
+func (p *period) disturbance() float64 { return p.quantum * p.stretch / quantumScale }
+
 // interacted takes in what an interaction cost the rank that it cost least, in s: that is the interaction. What it cost
 // others more is waiting for each other.
 func (p *period) interacted(t float64) {

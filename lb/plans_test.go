@@ -172,7 +172,7 @@ func TestNamesOfRanksDecideNothing(t *testing.T) {
 				relabelled[perm[x.To]] += x.Units
 			}
 			require.InDeltaSlice(t, net, relabelled, 1.001, "%d: %s | %s", d.Interaction, s.decided.Reason, d.Reason)
-			require.InDelta(t, s.decided.Imbalance, d.Imbalance, 1e-9)
+			require.InDelta(t, s.decided.Imbalance, d.Imbalance, 1e-3, "which of equally fast ranks has one of 1000 iterations more is all that depends on the order")
 			if d.Moved() {
 				moves++
 			}

@@ -236,17 +236,21 @@ func (b *Balancer) uncertainty(m balance) float64 {
 	if m.slowest < 0 {
 		return math.Inf(1)
 	}
-	first := b.loop.FirstWorker
-	common := 0.0 // variance
-	for r := first; r < b.loop.Ranks; r++ {
-		common += b.noise[r] * b.noise[r]
-	}
-	common /= float64(b.loop.Ranks - first)
+	common := b.commonNoise()
 	variance := func(r int) float64 { return max(common, b.noise[r]*b.noise[r]) / b.samples[r] }
 	sum, all := 0.0, 0.0
-	for r := first; r < b.loop.Ranks; r++ {
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		sum += b.level[r]
 		all += b.level[r] * b.level[r] * variance(r)
 	}
 	return math.Sqrt(variance(m.slowest) + all/(sum*sum))
+}
+
+// commonNoise is the mean over the workers of the relative variance of a sample.
+func (b *Balancer) commonNoise() float64 {
+	sum := 0.0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		sum += b.noise[r] * b.noise[r]
+	}
+	return sum / float64(b.loop.Ranks-b.loop.FirstWorker)
 }
