@@ -3,6 +3,7 @@ package hooks
 import (
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"shiftwork/comm"
@@ -26,6 +27,8 @@ type oneByOne struct {
 	coming  comm.Request // the next message: from rank 0, or on rank 0 a status
 	message []byte       // which comes here
 	waiting [2]comm.Request
+
+	deadline time.Duration // when rank 0 calls for statuses at the latest
 
 	busy           time.Duration // with messages, since the last status
 	units, seconds float64       // of the last status
@@ -86,10 +89,19 @@ func (h *Hooks) hookOneByOne() (moved bool, err error) {
 			return false, err
 		}
 	}
-	if h.master != nil && h.phase >= h.next && !h.oneByOne.called && !h.oneByOne.pending {
+	if h.master != nil && h.isDue() && !h.oneByOne.called && !h.oneByOne.pending {
 		return moved, h.call()
 	}
 	return moved, nil
+}
+
+// latestCall is after how many periods rank 0 calls for statuses although it has not had as many phases as a period should take: they have become
+// longer, and why is what it wants to know.
+const latestCall = 1.25
+
+// isDue reports whether it is time for the next interaction, on rank 0.
+func (h *Hooks) isDue() bool {
+	return h.phase >= h.next || h.next != math.MaxInt && h.oneByOne.deadline != 0 && h.c.Now() >= h.oneByOne.deadline
 }
 
 // call asks all ranks for the statuses of the next interaction, on rank 0.
@@ -130,6 +142,7 @@ func (h *Hooks) instructed() error {
 		return nil
 	}
 	h.next = h.phase + max(1, in.nextHook)
+	h.oneByOne.deadline = h.c.Now() + seconds(latestCall*in.period)
 	return h.aim(in)
 }
 

@@ -255,6 +255,42 @@ func TestBoundariesMoveOneByOne(t *testing.T) {
 	}
 }
 
+// When phases become several times as long the next interaction must not come as much later.
+func TestRankZeroCallsByTheClock(t *testing.T) {
+	const rounds, period = 4000, 0.04 // s; of phases of 1 ms, from the half on of 5 ms
+	span := dist.Span(0, 8)
+	var events memory
+	simulate(t, machine(1, 2), func(c *sim.Comm) error {
+		d := newRows(span)
+		h, err := hooks.New(c, hooks.Loop{
+			Iterations: span, Adjacent: true, OneByOne: true, Phases: rounds, Arrays: d.arrays(), Quantum: 0.004, Record: &events,
+		}, lb.Config{Period: period})
+		if err != nil {
+			return err
+		}
+		for p := range rounds {
+			length := 0.001
+			if p >= rounds/2 {
+				length = 0.005
+			}
+			h.Compute(func() { c.Work(length) })
+			if _, err = h.Hook(); err != nil {
+				return err
+			}
+		}
+		_, err = h.Finish()
+		return err
+	})
+	longest := 0.0
+	for _, e := range events.events {
+		for _, s := range e.Statuses {
+			longest = max(longest, s.Elapsed)
+		}
+	}
+	require.Positive(t, longest)
+	assert.Less(t, longest, 1.25*period+3*0.005, "the phases in which it begins and ends count, too")
+}
+
 // once runs a free loop on one rank and enters what it does; the data of each iteration must say how often it was done.
 func once(c *sim.Comm, loop hooks.FreeLoop, cfg lb.Config, l *ledger, work float64) (*hooks.Report, error) {
 	first := 0

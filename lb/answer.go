@@ -130,7 +130,7 @@ func (b *Balancer) predict(slowest int, statuses []Status) bool {
 	}
 	b.pool(slowest, statuses)
 	b.filtered, b.level = b.pooled.rates, b.pooled.rates // with the automatic filter both are the same
-	slowest = b.measure(b.work, b.filtered).slowest // the others wait for it: then it has too much to do, whatever its rate will be
+	slowest = b.measure(b.work, b.filtered).slowest      // the others wait for it: then it has too much to do, whatever its rate will be
 	if !b.profile.timed() && !b.isAwaited(slowest, statuses) && b.answer.temper(b.tempered, b.filtered, b.work) {
 		b.filtered, b.level = b.tempered, b.tempered
 	}

@@ -49,6 +49,7 @@ type Balancer struct {
 	cost      costModel
 	transit   transit
 	stall     stall
+	settling  settling
 	outcome   outcome
 	ledger    ledger
 	answer    answer
@@ -171,6 +172,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 		b.commit(d.Interaction)
 		b.outcome.promise(d.Interaction, b.promised)
 		b.stall.ordered(d.Interaction, b.outcome.latest)
+		b.settling.ordered(d.Interaction, b.now)
 	}
 	d.Transfers = b.transfers
 	if b.loop.blocks() {
@@ -269,6 +271,7 @@ func (b *Balancer) learn(statuses []Status) {
 			b.transit.learn(s.Transit, s.TransitUnits)
 		}
 	}
+	b.settling.observe(b.heard.obeyed, b.now, b.period.target)
 	b.changed = b.rates(statuses)
 	b.answer.observe(b.heard.obeyed, b.raw)
 }

@@ -202,11 +202,11 @@ func (b *Balancer) imbalanced(d *Decision, level balance, statuses []Status) (ra
 		return b.filtered, false
 	}
 	b.lasting = 0
-	if low := max(coarse*d.Threshold, seen); certain >= low && b.isAwaited(level.slowest, statuses) {
+	quiet := d.Interaction-b.lastMove >= quietInteractions
+	if low := max(coarse*d.Threshold, seen); quiet && certain >= low && b.isAwaited(level.slowest, statuses) {
 		d.Imbalance, d.Threshold, b.tolerated = certain, low, low
 		return b.level, true
 	}
-	quiet := d.Interaction-b.lastMove >= quietInteractions
 	if low := max(quietThreshold, noise); quiet && low < d.Threshold {
 		d.Threshold = low
 		if certain >= low {

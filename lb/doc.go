@@ -33,12 +33,15 @@
 // believed at once if acting on it in error would cost less, given how often that has been an error, than to wait for a
 // second one (believe).
 //
+// Ranks whose rates no sample tells apart are taken to be equally fast (pool): to divide work by the rates of a few samples makes an imbalance of what
+// was none. The rank that the others wait for keeps its own.
+//
 // What all ranks share, beyond their noise, is no sample of any one's rate: iterations that have become dearer, caches that are warm, a machine
 // that does other things. Levels are those of rates without it (shared).
 //
 // Threshold. The automatic one starts from the paper's 0.1, but moves work only if the means of the levels, whose error is
 // known, show an imbalance that noise does not explain, or for three decisions in a row one that is likely, or any above a standard error
-// where the other ranks have waited for the slowest one (isAwaited), or one
+// where the other ranks have waited for the slowest one (isAwaited; half the threshold is enough where nothing has moved of late), or one
 // that is probable for so long that it has cost, by these means, twice what the move takes: at 5% noise
 // nothing moves in thousands of interactions, for any number of ranks, which no fixed threshold can promise. Where nothing has moved for long it falls to that error, to find
 // the recovery of one rank of many, worth only (1-s)/P, that a fixed threshold never sees (the paper's "dynamic
@@ -46,7 +49,7 @@
 //
 // Profitability. The levels also tell how long a rank stays at each: that is the outlook, and plans are weighed by it. To
 // follow each change costs two movements a cycle and the wrong distribution for the time of the reaction, which is as long as interactions really
-// are apart; to stay divided for the slow times costs what the fast times could have brought. What has come n times is expected again with a
+// are apart, and until boundaries that move one by one have come where they should (settling); to stay divided for the slow times costs what the fast times could have brought. What has come n times is expected again with a
 // probability of n/(n+1). Which costs less depends on the load:
 //
 //	cost + loss until the horizon (Outlook)          rate   --.      .------.      .------
@@ -75,7 +78,7 @@
 //
 // Answer. Ranks that share a core are the faster the less work they have, and would swing to and fro if each were given what
 // it looks worth. The balancer learns from its movements how rates answer to work, and makes its steps as much
-// shorter as that asks for (answer). Decision.Filtered are the rates as they are, Imbalance, Targets and Plans go by what they will be.
+// shorter as that asks for (answer), unless the others wait for a rank that would be right by it. Decision.Filtered are the rates as they are, Imbalance, Targets and Plans go by what they will be.
 //
 // # Free loops
 //

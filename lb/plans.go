@@ -44,14 +44,10 @@ const (
 // outlook returns what is expected where the work wants to go from b.work to b.want.
 func (b *Balancer) outlook(target float64) Outlook {
 	interval := b.period.interval(target)
-	o := Outlook{Rank: -1, Horizon: b.now, Reaction: interval}
+	delay := b.delay(interval)
+	o := Outlook{Rank: -1, Horizon: b.now, Reaction: interval + delay}
 	if end := b.remaining(target); end < forever {
 		o.Horizon = end
-	}
-	delay := 0.0
-	if b.pipelined() {
-		delay = interval // obeyed one interaction later
-		o.Reaction += delay
 	}
 	o.Stay = math.Inf(1)
 	most := 0.0
