@@ -106,7 +106,7 @@ func TestMovesNeverDeadlockAndLeadToTheTarget(t *testing.T) {
 		holds, todo := make([]Intervals, ranks), make([][]Move, ranks)
 		for r := range ranks {
 			holds[r].Add(from.Range(r))
-			todo[r] = Moves(from.Range(r), to.Range(r), r)
+			todo[r] = Moves(from.Range(r), to.Range(r), r, rapid.IntRange(0, 20).Draw(t, "spread"))
 		}
 		under := channel{}
 		handOver := func(r int, m Move) {
@@ -164,14 +164,15 @@ func TestMovesNeverDeadlockAndLeadToTheTarget(t *testing.T) {
 
 func TestMovesOfTheDocumentation(t *testing.T) {
 	from, to := Block{Bounds: []int{0, 4, 6, 10, 12}}, Block{Bounds: []int{0, 1, 2, 4, 12}}
-	assert.Equal(t, []Move{{1, true, Span(1, 4)}}, Moves(from.Range(0), to.Range(0), 0))
-	assert.Equal(t, []Move{{0, false, Span(1, 4)}, {2, true, Span(2, 6)}}, Moves(from.Range(1), to.Range(1), 1))
-	assert.Equal(t, []Move{{1, false, Span(2, 6)}, {3, true, Span(4, 10)}}, Moves(from.Range(2), to.Range(2), 2))
-	assert.Equal(t, []Move{{2, false, Span(4, 10)}}, Moves(from.Range(3), to.Range(3), 3))
+	assert.Equal(t, []Move{{1, true, Span(1, 4)}}, Moves(from.Range(0), to.Range(0), 0, 0))
+	assert.Equal(t, []Move{{0, false, Span(1, 4)}, {2, true, Span(2, 6)}}, Moves(from.Range(1), to.Range(1), 1, 0))
+	assert.Equal(t, []Move{{1, false, Span(2, 6)}, {3, true, Span(4, 10)}}, Moves(from.Range(2), to.Range(2), 2, 0))
+	assert.Equal(t, []Move{{2, false, Span(4, 10)}}, Moves(from.Range(3), to.Range(3), 3, 0))
 	// A rank that has enough of its own sends first: nobody waits for anybody.
 	near := Block{Bounds: []int{0, 3, 5, 9, 12}}
-	assert.Equal(t, []Move{{2, true, Span(5, 6)}, {0, false, Span(3, 4)}}, Moves(from.Range(1), near.Range(1), 1))
-	assert.Empty(t, Moves(from.Range(2), from.Range(2), 2))
+	assert.Equal(t, []Move{{2, true, Span(5, 6)}, {0, false, Span(3, 4)}}, Moves(from.Range(1), near.Range(1), 1, 0))
+	assert.Equal(t, []Move{{0, false, Span(3, 4)}, {2, true, Span(5, 6)}}, Moves(from.Range(1), near.Range(1), 1, 2), "what it keeps is no wider than what both sides have a part of")
+	assert.Empty(t, Moves(from.Range(2), from.Range(2), 2, 0))
 }
 
 func TestAdjacentFlows(t *testing.T) {

@@ -221,9 +221,9 @@ func (m *mover) reap() error {
 
 // adjacent turns this rank's block from have into want, exchanging iterations with its neighbours in the order of
 // dist.Moves, and returns the number of transfers it took part in. Sends are started, not waited for, until all is
-// received: so nobody waits in a circle.
-func (m *mover) adjacent(have, want dist.Range) (transfers int, err error) {
-	moves := dist.Moves(have, want, m.c.Rank())
+// received: so nobody waits in a circle. Data of both sides lie within spread iterations of a boundary.
+func (m *mover) adjacent(have, want dist.Range, spread int) (transfers int, err error) {
+	moves := dist.Moves(have, want, m.c.Rank(), spread)
 	for _, v := range moves {
 		if v.Send {
 			err = m.give(v.Peer, v.Iterations)

@@ -489,7 +489,8 @@ func (h *Hooks) obeyAdjacent(in *instruction) (m movement, err error) {
 		}
 		h.move.paused(began)
 	}
-	m.transfers, err = h.move.adjacent(have, want)
+	// Where blocks lean, data of both sides lie within fewer iterations of a boundary than a rank must keep.
+	m.transfers, err = h.move.adjacent(have, want, h.least)
 	for _, crossed := range []dist.Range{
 		dist.Span(have.Lo, want.Lo), dist.Span(want.Lo, have.Lo), dist.Span(have.Hi, want.Hi), dist.Span(want.Hi, have.Hi),
 	} {

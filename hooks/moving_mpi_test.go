@@ -105,7 +105,7 @@ func moving(c comm.Comm) error {
 		if back {
 			from, to = to, from
 		}
-		_, err := m.adjacent(from, to)
+		_, err := m.adjacent(from, to, 0)
 		return err
 	}
 	message := func(a *rowsInPlace, back bool) error {
