@@ -54,5 +54,5 @@ func (b *Balancer) pool(slowest int, statuses []Status) {
 // variance is that of a rank's level, relative: of its samples, and because a rate over n quanta is off by up to 1/n, which few samples may not show.
 func (b *Balancer) variance(r int, common float64) float64 {
 	quanta := b.ranks[r].levels.Seconds() / b.period.disturbance()
-	return max(common, b.noise[r]*b.noise[r])/b.samples[r] + 1/(3*quanta*quanta)
+	return b.sampleVariance(r, common) + 1/(3*quanta*quanta)
 }

@@ -237,13 +237,12 @@ func (b *Balancer) uncertainty(m balance) float64 {
 		return math.Inf(1)
 	}
 	common := b.commonNoise()
-	variance := func(r int) float64 { return max(common, b.noise[r]*b.noise[r]) / b.samples[r] }
 	sum, all := 0.0, 0.0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		sum += b.level[r]
-		all += b.level[r] * b.level[r] * variance(r)
+		all += b.level[r] * b.level[r] * b.sampleVariance(r, common)
 	}
-	return math.Sqrt(variance(m.slowest) + all/(sum*sum))
+	return math.Sqrt(b.sampleVariance(m.slowest, common) + all/(sum*sum))
 }
 
 // commonNoise is the mean over the workers of the relative variance of a sample.
@@ -253,4 +252,9 @@ func (b *Balancer) commonNoise() float64 {
 		sum += b.noise[r] * b.noise[r]
 	}
 	return sum / float64(b.loop.Ranks-b.loop.FirstWorker)
+}
+
+// sampleVariance is the relative variance of a rank's level by its samples, common being that of all ranks' together.
+func (b *Balancer) sampleVariance(r int, common float64) float64 {
+	return max(common, b.noise[r]*b.noise[r]) / b.samples[r]
 }

@@ -179,14 +179,7 @@ func TestDOACROSSIsTheSerialLoop(t *testing.T) {
 			cfg.DedicatedMaster = cfg.DedicatedMaster && ranks > 1
 		}
 		want := x.serial()
-		var rep *loops.Report
-		require.NoError(t, everywhere(network, ranks, func(c comm.Comm) error {
-			r, err := x.run(c, cfg, want)
-			if c.Rank() == 0 {
-				rep = r
-			}
-			return err
-		}))
+		rep := reportOf(t, network, ranks, func(c comm.Comm) (*loops.Report, error) { return x.run(c, cfg, want) })
 		requireSums(t, rep, x.weights.Units(x.span())*float64(x.done()))
 		moved += rep.IterationsMoved
 	})

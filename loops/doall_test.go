@@ -198,14 +198,7 @@ func TestDOALLIsTheSerialLoopWhereWorkMoves(t *testing.T) {
 // requireSerial runs the loop on so many ranks, requires that its result is the serial loop's and returns rank 0's report.
 func (x stencil) requireSerial(t require.TestingT, network, ranks int, cfg lb.Config) *loops.Report {
 	want := x.serial()
-	var rep *loops.Report
-	require.NoError(t, everywhere(network, ranks, func(c comm.Comm) error {
-		r, err := x.run(c, cfg, want)
-		if c.Rank() == 0 {
-			rep = r
-		}
-		return err
-	}))
+	rep := reportOf(t, network, ranks, func(c comm.Comm) (*loops.Report, error) { return x.run(c, cfg, want) })
 	requireSums(t, rep, x.weights.Units(x.span())*float64(x.done()))
 	require.Equal(t, x.halo || x.stop > 0, rep.Barrier != nil)
 	return rep

@@ -66,6 +66,18 @@ func everywhere(network, ranks int, f func(c comm.Comm) error) error {
 	return err
 }
 
+// reportOf runs f everywhere, requires that it succeeds and returns rank 0's report.
+func reportOf(t require.TestingT, network, ranks int, f func(c comm.Comm) (*loops.Report, error)) (rep *loops.Report) {
+	require.NoError(t, everywhere(network, ranks, func(c comm.Comm) error {
+		r, err := f(c)
+		if c.Rank() == 0 {
+			rep = r
+		}
+		return err
+	}))
+	return rep
+}
+
 // work advances virtual time; real time passes by itself.
 func work(c comm.Comm, units float64) {
 	if w, ok := c.(comm.Worker); ok {
