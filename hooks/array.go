@@ -58,7 +58,7 @@ func (m *mover) paused(began time.Duration) {
 	}
 }
 
-// give starts sending the data of iterations r.
+// give starts sending the data of iterations r. What is packed is sent as it is now.
 func (m *mover) give(to int, r dist.Range) error {
 	for _, a := range m.arrays {
 		if p, ok := a.(InPlace); ok {

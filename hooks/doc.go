@@ -16,7 +16,7 @@
 //
 // Interactions are pipelined (S&S 1997, section 2.1): at interaction k a rank sends its status and obeys the instruction
 // that the master computed from interaction k-1, so nobody waits for the master. Synchronous interactions wait. In a
-// pipeline each boundary between two blocks can move on its own, as soon as the rank below it hears of it (Loop.OneByOne).
+// pipeline each boundary between two blocks can move on its own, where the rank is that gives, as soon as that one hears of it (Loop.OneByOne).
 //
 // # Units and invariants
 //

@@ -99,6 +99,11 @@ const (
 	kindCall
 	kindTransfer
 	kindOver // no more of the others; not in free loops
+
+	// To the rank below, where boundaries move one by one.
+	kindOffer // iterations, with the hook behind which they are given
+	kindReady // to take what was announced
+	kindHere  // Await was called
 )
 
 // NewFree starts the run time; every rank must call it. See New for errors.

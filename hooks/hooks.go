@@ -19,13 +19,13 @@ type Loop struct {
 	Weights    dist.Weights // work units of each iteration; zero: 1 each, or learned (Hooks.Parts)
 	Arrays     []Array      // the data that moves with the iterations
 	Adjacent   bool         // each rank owns one block and neighbours own neighbouring blocks, always
-	OneByOne   bool         // boundaries move one by one: no rank is ahead of the one that owns the block below, which tells it NextEnd (Adjacent loops)
+	OneByOne   Ahead        // boundaries move one by one: no rank is ahead of the one that owns the block below (Adjacent loops); nil: all at the same hook
 	Phases     int          // how often Hook will be called; 0: unknown
 	Quantum    float64      // s, the scheduling quantum; 0: measured
 	Agreed     string       // what else all ranks must have in common, in words: New compares it
 
 	// Before, if set, is called on every rank that is about to give or take iterations, at the same hook everywhere,
-	// with its range before and after (Adjacent loops). Boundary data under way can be received there.
+	// with its range before and after (Adjacent loops; in those that are OneByOne Ahead.Before is). Boundary data under way can be received there.
 	Before func(have, want dist.Range) error
 
 	Record Recorder // on the master only, unless it is a Tracer; nil: nothing is recorded
@@ -141,7 +141,7 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 	workers := c.Size() - first
 	h.began = c.Now()
 	h.active = present && cfg.Policy != lb.Off && workers > 1 && loop.Iterations.Len() > workers
-	h.oneByOne.on = h.active && loop.OneByOne && cfg.Interaction == lb.Pipelined && !cfg.DedicatedMaster
+	h.oneByOne.on = h.active && loop.OneByOne != nil && cfg.Interaction == lb.Pipelined && !cfg.DedicatedMaster
 	if h.active {
 		if loop.Weights.Uniform() && cfg.Policy == lb.On {
 			h.weights.grid = lb.NewGrid(loop.Iterations, workers)
@@ -197,7 +197,7 @@ func check(c comm.Comm, loop *Loop, cfg lb.Config) (first int, err error) {
 		return first, err
 	}
 	return first, comm.Same(c, fmt.Sprintf("loop %q: iterations %v of %v units, %d arrays, adjacent %v, one by one %v, phases %d, configuration %+v%s",
-		loop.Name, loop.Iterations, loop.Weights.Units(loop.Iterations), len(loop.Arrays), loop.Adjacent, loop.OneByOne, loop.Phases, cfg, also(loop.Agreed)))
+		loop.Name, loop.Iterations, loop.Weights.Units(loop.Iterations), len(loop.Arrays), loop.Adjacent, loop.OneByOne != nil, loop.Phases, cfg, also(loop.Agreed)))
 }
 
 func also(agreed string) string {
@@ -276,7 +276,8 @@ func (h *Hooks) Fewest() int {
 // PhasesDone is how many phases have ended, in Hook or Pass.
 func (h *Hooks) PhasesDone() int { return h.phase }
 
-// Range is the block of iterations that this rank owns (Adjacent loops). It changes only inside Hook.
+// Range is the block of iterations that this rank owns (Adjacent loops). It changes only inside Hook and, where boundaries move one by
+// one, wherever iterations of the rank above can be taken: Recv, Accept, Await.
 func (h *Hooks) Range() dist.Range { return h.block }
 
 // Ranges are the iterations that this rank owns, in ascending order. They change only inside Hook.
@@ -463,6 +464,12 @@ func (h *Hooks) obey(in *instruction) (bool, error) {
 	if err != nil || m.transfers == 0 {
 		return false, err
 	}
+	h.book(began, waited, m)
+	return true, nil
+}
+
+// book enters a movement that began at a time, when the mover had waited so long.
+func (h *Hooks) book(began, waited time.Duration, m movement) {
 	// Waiting for a rank that has not come to this hook yet is no cost of moving: beside a slow rank it would take
 	// so long that no movement could ever pay again.
 	now := h.c.Now()
@@ -472,7 +479,6 @@ func (h *Hooks) obey(in *instruction) (bool, error) {
 	}
 	h.moved.transfers += m.transfers
 	h.moved.units += m.units
-	return true, nil
 }
 
 // obeyAdjacent moves the block's two boundaries. A row that passes through a rank counts on its way in and on its
@@ -482,23 +488,43 @@ func (h *Hooks) obeyAdjacent(in *instruction) (m movement, err error) {
 	if have == want {
 		return m, nil
 	}
-	if h.loop.Before != nil {
-		began := h.c.Now()
-		if err := h.loop.Before(have, want); err != nil {
-			return m, err
-		}
-		h.move.paused(began)
+	if err := h.before(want, h.phase); err != nil {
+		return m, err
 	}
 	// Where blocks lean, data of both sides lie within fewer iterations of a boundary than a rank must keep.
 	m.transfers, err = h.move.adjacent(have, want, h.least)
+	if m.units = h.become(want); err == nil && h.loop.OneByOne != nil && want.Hi > have.Hi {
+		err = h.loop.OneByOne.CatchUp(have, h.phase)
+	}
+	return m, err
+}
+
+// before tells the loop that its block is about to change, as iterations are behind a hook.
+func (h *Hooks) before(want dist.Range, hook int) (err error) {
+	began := h.c.Now()
+	switch {
+	case h.loop.OneByOne != nil:
+		err = h.loop.OneByOne.Before(h.block, want, hook)
+	case h.loop.Before != nil:
+		err = h.loop.Before(h.block, want)
+	default:
+		return nil
+	}
+	h.move.paused(began)
+	return err
+}
+
+// become makes want this rank's block, and returns the work units that came and went.
+func (h *Hooks) become(want dist.Range) (units float64) {
+	have := h.block
 	for _, crossed := range []dist.Range{
 		dist.Span(have.Lo, want.Lo), dist.Span(want.Lo, have.Lo), dist.Span(have.Hi, want.Hi), dist.Span(want.Hi, have.Hi),
 	} {
-		m.units += h.weights.Units(crossed)
+		units += h.weights.Units(crossed)
 	}
 	h.total.iterations += dist.Span(want.Lo, have.Lo).Len() + dist.Span(have.Hi, want.Hi).Len()
 	h.block, h.units, h.plain = want, h.weights.Units(want), h.loop.Weights.Units(want)
-	return m, err
+	return units
 }
 
 // obeyDirect carries out the transfers of this rank: a rank only gives or only takes, so no order can lock up.

@@ -10,23 +10,23 @@ import (
 	"shiftwork/dist"
 )
 
-// oneByOne is one rank's part where every boundary moves on its own (Loop.OneByOne): as soon as the rank below it hears of it, at a hook which the rank above
-// it cannot have come to, since it needs what that rank sends. So nobody waits for rank 0, and a rank only for the one above it. README.md,
-// "Boundaries that move one by one".
+// oneByOne is one rank's part where every boundary moves on its own (Loop.OneByOne), where the rank is that gives work: handover.go. Nobody waits for
+// rank 0, and a rank only for the one above it. README.md, "Boundaries that move one by one".
 type oneByOne struct {
 	on bool
 
 	called  bool       // this rank's status of interaction k is sent, and not answered
 	pending bool       // it is answered, and the block not yet as the answer says
 	target  dist.Range // the block as it is to become
-	next    dist.Range // the block behind the next hook
+	next    dist.Range // the block behind the next hook, as far as the ranks below decide that
 	late    bool       // a call has come that is answered when the block has become so
 	over    bool       // no more calls will come
 	byes    int        // ranks that have come to their end, on rank 0
 
 	coming  comm.Request // the next message: from rank 0, or on rank 0 a status
 	message []byte       // which comes here
-	waiting [2]comm.Request
+	above   above
+	waiting [3]comm.Request
 
 	deadline time.Duration // when rank 0 calls for statuses at the latest
 
@@ -50,6 +50,9 @@ func (h *Hooks) beginOneByOne() error {
 			return h.master.sends.isend(to, tagCall, append([]byte{kindInstruction}, in.encode()...))
 		}
 	}
+	if err := h.expectAbove(); err != nil {
+		return err
+	}
 	return h.expect()
 }
 
@@ -63,31 +66,13 @@ func (h *Hooks) expect() (err error) {
 	return err
 }
 
-// NextEnd is the end of this rank's block behind the hook that comes next. In OneByOne loops it must be sent to the rank that owns the block above, with what
-// that rank needs before it can come to this hook, and not before NextBegin is set.
-func (h *Hooks) NextEnd() int {
-	if !h.oneByOne.on {
-		return h.block.Hi
-	}
-	h.oneByOne.next.Hi = h.oneByOne.target.Hi
-	return h.oneByOne.next.Hi
-}
-
-// NextBegin takes what the rank that owns the block below has sent (NextEnd).
-func (h *Hooks) NextBegin(lo int) { h.oneByOne.next.Lo = lo }
-
 // hookOneByOne is Hook where boundaries move one by one.
 func (h *Hooks) hookOneByOne() (moved bool, err error) {
 	if err := h.hear(); err != nil {
 		return false, err
 	}
-	if h.oneByOne.next != h.block {
-		if moved, err = h.obey(&instruction{interaction: h.k, own: h.oneByOne.next}); err != nil {
-			return false, err
-		}
-		if err := h.settle(); err != nil {
-			return false, err
-		}
+	if moved, err = h.handOver(); err != nil {
+		return moved, err
 	}
 	if h.master != nil && h.isDue() && !h.oneByOne.called && !h.oneByOne.pending {
 		return moved, h.call()
@@ -169,40 +154,55 @@ func (h *Hooks) settle() error {
 	return nil
 }
 
-// Recv is Comm.Recv for messages that a rank has to wait for within a phase. Where boundaries move one by one it hears others meanwhile.
+// Recv is Comm.Recv for messages that a rank has to wait for. Where boundaries move one by one it hears others meanwhile, and takes iterations that the
+// rank above offers (Ahead).
 func (h *Hooks) Recv(from, tag int, b []byte) (comm.Status, error) {
-	if h.oneByOne.coming == nil {
+	e := &h.oneByOne
+	if e.coming == nil && e.above.coming == nil {
 		return h.c.Recv(from, tag, b)
 	}
 	q, err := h.c.Irecv(from, tag, b)
 	if err != nil {
 		return comm.Status{}, err
 	}
-	for h.oneByOne.coming != nil {
-		h.oneByOne.waiting = [2]comm.Request{q, h.oneByOne.coming}
-		i, st, err := h.c.WaitAny(h.oneByOne.waiting[:])
-		if i == 0 || err != nil {
+	for {
+		if st, done, err := h.listen(q); done || err != nil {
 			return st, err
 		}
-		if err := h.heard(st); err != nil {
-			return comm.Status{}, err
-		}
 	}
-	return q.Wait()
+}
+
+// listen waits for q, or else for one message of others, and takes that in.
+func (h *Hooks) listen(q comm.Request) (st comm.Status, done bool, err error) {
+	e := &h.oneByOne
+	e.waiting = [3]comm.Request{q, e.coming, e.above.coming}
+	i, st, err := h.c.WaitAny(e.waiting[:])
+	switch {
+	case err != nil:
+		return st, false, err
+	case i == 1:
+		return st, false, h.heard(st)
+	case i == 2:
+		return st, false, h.heardAbove(st)
+	}
+	return st, true, nil
 }
 
 // hear takes in the messages that are there.
 func (h *Hooks) hear() error {
 	for h.oneByOne.coming != nil {
 		st, ok, err := h.oneByOne.coming.Test()
-		if err != nil || !ok {
+		if err != nil {
 			return err
+		}
+		if !ok {
+			break
 		}
 		if err := h.heard(st); err != nil {
 			return err
 		}
 	}
-	return nil
+	return h.hearAbove()
 }
 
 // heard takes in the message that has come.
@@ -288,6 +288,9 @@ func (h *Hooks) endOneByOne() (units, seconds float64, err error) {
 		err = h.tellAll(kindOver)
 	} else {
 		e.pending = true // so that calls wait for ever
+	}
+	if err == nil {
+		err = h.leave()
 	}
 	for err == nil && e.coming != nil {
 		var st comm.Status

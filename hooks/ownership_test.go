@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"shiftwork/comm"
 	"shiftwork/comm/sim"
 	"shiftwork/dist"
 	"shiftwork/hooks"
@@ -70,6 +71,38 @@ func phaseOf(c *sim.Comm, h *hooks.Hooks, weights dist.Weights, d rows, l *ledge
 		})
 		return bad
 	}
+}
+
+// catchUp is a rank's part in a loop whose boundaries move one by one: it does for iterations that come what they have missed.
+type catchUp struct {
+	h      **hooks.Hooks
+	c      *sim.Comm
+	d      rows
+	l      *ledger
+	caught int
+}
+
+func (u *catchUp) Before(dist.Range, dist.Range, int) error { return nil }
+
+func (u *catchUp) MayTake(int) bool { return true } // it waits for nothing that comes from above
+
+func (u *catchUp) CatchUp(have dist.Range, hook int) error {
+	h := *u.h
+	coming := dist.Span(have.Hi, h.Range().Hi)
+	for p := hook; p < h.PhasesDone(); p++ {
+		h.Begin()
+		for i := coming.Lo; i < coming.Hi; i++ {
+			if err := u.d.check(i, p); err != nil {
+				return fmt.Errorf("rank %d, phase %d, caught up: %w", u.c.Rank(), p, err)
+			}
+			u.d.set(i, p+1)
+		}
+		u.l.enter(p, coming)
+		u.c.Work(1e-3 * float64(coming.Len()))
+		h.EndPart(float64(coming.Len()) / float64(h.Range().Len()))
+		u.caught++
+	}
+	return nil
 }
 
 // phases runs `phases` phases of a loop with hooks on one rank: every own row must be here, as old as the phase says.
@@ -198,46 +231,68 @@ func TestInteractionsThatAreRare(t *testing.T) {
 	}
 }
 
-// Boundaries that move one by one: what a rank sends to the next one says where the boundary between them will be.
+// Boundaries that move one by one: what a rank sends to the next one says where the boundary between them will be, and what the next one gives back
+// catches up with the ranks below.
 func TestBoundariesMoveOneByOne(t *testing.T) {
 	const rounds = 1000
 	for _, policy := range []lb.Policy{lb.Random, lb.Rotate, lb.On} {
 		span := dist.Span(0, 31)
 		l := newLedger(span, rounds)
+		caught := 0
 		var rep *hooks.Report
 		var events memory
 		m := machine(1, 4)
 		m.Speed = [][]sim.Step{sim.Constant(1), {{From: 0, Speed: 1}, {From: 0.2, Speed: 0.3}}, sim.Constant(1), sim.Constant(1)}
 		simulate(t, m, func(c *sim.Comm) error {
 			d := newRows(span)
-			h, err := hooks.New(c, hooks.Loop{
-				Iterations: span, Adjacent: true, OneByOne: true, Phases: rounds, Arrays: d.arrays(), Quantum: 0.004, Record: &events,
+			var h *hooks.Hooks
+			ahead := &catchUp{h: &h, c: c, d: d, l: l}
+			var err error
+			h, err = hooks.New(c, hooks.Loop{
+				Iterations: span, Adjacent: true, OneByOne: ahead, Phases: rounds, Arrays: d.arrays(), Quantum: 0.004, Record: &events,
 			}, lb.Config{Policy: policy})
 			if err != nil {
 				return err
 			}
 			compute := phaseOf(c, h, dist.Weights{}, d, l)
 			left, right := h.Neighbours()
+			var sent []comm.Request
 			for p := range rounds {
 				if left >= 0 {
-					var begin [1]byte
+					var begin [2]byte
 					if _, err := h.Recv(left, 1, begin[:]); err != nil {
 						return err
 					}
-					h.NextBegin(int(begin[0]))
+					if int(begin[1]) == h.Range().Lo { // not sent before this rank gave something
+						h.NextBegin(int(begin[0]))
+					}
 				}
 				if err := compute(p); err != nil {
 					return err
 				}
 				if right >= 0 {
-					if err := c.Send(right, 1, []byte{byte(h.NextEnd())}); err != nil {
+					q, err := c.Isend(right, 1, []byte{byte(h.NextEnd()), byte(h.Range().Hi)}) // ranks below are ahead
+					if err != nil {
 						return err
 					}
+					sent = append(sent, q)
+				}
+				if p%3 == c.Rank()%3 { // the rank above may come to the hook first
+					c.Work(2e-3)
 				}
 				if _, err = h.Hook(); err != nil {
 					return err
 				}
 			}
+			if err := h.Await(); err != nil {
+				return err
+			}
+			for _, q := range sent {
+				if _, err := q.Wait(); err != nil {
+					return err
+				}
+			}
+			caught += ahead.caught
 			r, err := h.Finish()
 			if r != nil {
 				rep = r
@@ -247,6 +302,7 @@ func TestBoundariesMoveOneByOne(t *testing.T) {
 		l.requireOnce(t)
 		requireSums(t, rep, 4, span.Len(), rounds*31)
 		assert.Greater(t, rep.Shifts, 0, policy)
+		assert.Positive(t, caught, "a rank that was ahead has taken iterations")
 		for _, e := range events.events {
 			for _, s := range e.Statuses {
 				assert.Equal(t, s.Interaction-1, s.Obeyed, "each instruction is obeyed before the next status")
@@ -263,7 +319,7 @@ func TestRankZeroCallsByTheClock(t *testing.T) {
 	simulate(t, machine(1, 2), func(c *sim.Comm) error {
 		d := newRows(span)
 		h, err := hooks.New(c, hooks.Loop{
-			Iterations: span, Adjacent: true, OneByOne: true, Phases: rounds, Arrays: d.arrays(), Quantum: 0.004, Record: &events,
+			Iterations: span, Adjacent: true, OneByOne: &catchUp{}, Phases: rounds, Arrays: d.arrays(), Quantum: 0.004, Record: &events,
 		}, lb.Config{Period: period})
 		if err != nil {
 			return err

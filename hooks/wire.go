@@ -15,6 +15,7 @@ const (
 	tagHeader                                   // what a direct transfer carries
 	tagData                                     // the data of iterations
 	tagCall                                     // master to rank: report now
+	tagBelow                                    // to the rank below: what it is offered, and where this rank is
 	// MaxTag is the largest tag that a program may use beside this package.
 	MaxTag = comm.MaxUserTag - 10
 )

@@ -1,7 +1,7 @@
 package lb
 
-// settling learns how long it takes, where each boundary moves when it can, from a decision that moves work until all ranks have obeyed it: as long as
-// the slower rank of a boundary takes to come to where the faster one is. That is longest just when a rank has become slow.
+// settling learns how long it takes, where each boundary moves when it can, from a decision that moves work until all ranks have obeyed it: until
+// their next hooks at least, and where the rank that gives is ahead of the one that takes, until that has come there too.
 type settling struct {
 	mean float64 // s; 0 before the first movement
 

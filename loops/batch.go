@@ -33,7 +33,10 @@ type batch struct {
 	shift, after int     // by how many rows blocks are shifted in the first sweep, and in the one behind the batch
 	back         bool    // its first sweep takes over rows from the right
 	tokens       bool    // the right rank tells how far it is also where no rows travel to the left
+	floor        int     // rows from there on, where they are not swept in the batch yet, have travelled or will: the right rank has them, the left one perhaps
+	more         int     // by how many rows blocks may lean to either side, as far as neighbours have each other's rows
 	ordinal      int     // how many batches were before it
+	hooks        int     // and how many hooks
 }
 
 // last is the batch's last sweep.
@@ -55,13 +58,12 @@ func (x *across) part(b *batch, i, k int) Range {
 	return part
 }
 
-// block is the rows that this rank computes in sweep k of the batch.
-func (x *across) block(b *batch, k int) Range {
-	rows := x.own
-	if x.left >= 0 {
+// leaning is what rows become in sweep k of the batch, with the ends that lean.
+func (b *batch) leaning(rows Range, k int, lo, hi bool) Range {
+	if lo {
 		rows.Lo += b.shift - k
 	}
-	if x.right >= 0 {
+	if hi {
 		rows.Hi += b.shift - k
 	}
 	return rows
@@ -72,7 +74,13 @@ func (x *across) block(b *batch, k int) Range {
 func (x *across) next() batch {
 	stop := x.stop()
 	x.lean.step(x.rep.Steps, stop)
-	b := batch{sweep: x.rep.Steps, count: 1, strips: x.strips, shift: x.lean.now, back: x.lean.back(), tokens: x.tokens, ordinal: x.current.ordinal + 1}
+	b := batch{
+		sweep: x.rep.Steps, count: 1, strips: x.strips, shift: x.lean.now, back: x.lean.back(), tokens: x.tokens, more: x.boundary.more,
+		floor: x.lean.now, ordinal: x.past.current().ordinal + 1, hooks: x.h.PhasesDone(),
+	}
+	if before := x.past.current(); before.sendsUp() {
+		b.floor = before.lowest()
+	}
 	sweeps := 1 // in which blocks go down
 	for l := x.lean; l.after < l.now && b.sweep+sweeps < stop; sweeps++ {
 		l.step(b.sweep+sweeps, stop)
@@ -108,50 +116,54 @@ func (x *across) batches(sweeps int, above bool) int {
 func (x *across) downs(b *batch, i, lo int) []piece {
 	x.pieces = x.pieces[:0]
 	for k := range b.count {
-		x.pieces = append(x.pieces, piece{lo + b.shift - k - 1, x.part(b, i, k)})
+		x.pieces = append(x.pieces, piece{row: lo + b.shift - k - 1, part: x.part(b, i, k)})
 	}
 	return x.pieces
 }
 
-// ups are the parts of strip number i of the rows that travel to the left over such a boundary after a batch. Where none do, only a token says that
-// the strip is done.
-func (x *across) ups(b *batch, i, lo int) (token []byte, pieces []piece) {
+// ups are the parts of strip number i of the rows that travel to the left over such a boundary after a batch; an empty one where none do.
+func (x *across) ups(b *batch, i, lo int) []piece {
 	x.pieces = x.pieces[:0]
 	if !b.sendsUp() {
-		if b.tokens && i%max(1, len(b.strips)/mostTokens) == 0 {
-			token = x.token[:]
-		}
-		return token, append(x.pieces, piece{})
+		return append(x.pieces, piece{})
 	}
 	for row := lo + b.lowest(); row <= lo+b.after; row++ {
-		x.pieces = append(x.pieces, piece{row, x.part(b, i, b.count-1)})
+		x.pieces = append(x.pieces, piece{row: row, part: x.part(b, i, b.count-1)})
 	}
-	return nil, x.pieces
+	return x.pieces
 }
 
-// compute does strip number i of a batch, and returns the work units times columns that this took.
-func (x *across) compute(b *batch, i int) float64 {
+// tokenUp says in their place that the strip is done.
+func (x *across) tokenUp(b *batch, i int) []byte {
+	if !b.sendsUp() && b.tokens && i%max(1, len(b.strips)/mostTokens) == 0 {
+		return x.token[:]
+	}
+	return nil
+}
+
+// compute does strip number i of a batch for rows of which one end or both lean, and returns the work units times columns that this took.
+func (x *across) compute(b *batch, i int, rows Range, lo, hi bool) float64 {
 	work := 0.0
 	for k := range b.count {
-		work += x.d.Weights.Units(x.block(b, k)) * float64(x.part(b, i, k).Len())
+		work += x.d.Weights.Units(b.leaning(rows, k, lo, hi)) * float64(x.part(b, i, k).Len())
 	}
 	if b.count == 1 {
-		x.d.Body(x.block(b, 0), b.strips[i])
+		x.d.Body(b.leaning(rows, 0, lo, hi), b.strips[i])
 		return work
 	}
 	// Seen from where rows and columns are counted along with blocks and strips, iteration (k, row, column) is at (row + k, column +
 	// k Reach) and needs lesser places only, or the same one, of sweeps up to k. Nothing that it needs is overwritten before it: the
 	// next sweep is at no lesser place there.
 	reach := x.d.Reach
-	rows, columns := Span(x.block(b, 0).Lo, x.block(b, b.count-1).Hi+b.count-1), b.strips[i]
+	all, columns := Span(b.leaning(rows, 0, lo, hi).Lo, b.leaning(rows, b.count-1, lo, hi).Hi+b.count-1), b.strips[i]
 	if i == len(b.strips)-1 {
 		columns.Hi += (b.count - 1) * reach
 	}
-	height, width := x.tile(rows, columns)
+	height, width := x.tile(all, columns)
 	for c := columns.Lo; c < columns.Hi; c += width {
-		for r := rows.Lo; r < rows.Hi; r += height {
+		for r := all.Lo; r < all.Hi; r += height {
 			for k := range b.count {
-				tileRows := Span(r-k, r+height-k).Intersect(x.block(b, k))
+				tileRows := Span(r-k, r+height-k).Intersect(b.leaning(rows, k, lo, hi))
 				tileColumns := Span(c-k*reach, c+width-k*reach).Intersect(x.part(b, i, k))
 				if !tileRows.Empty() && !tileColumns.Empty() {
 					x.d.Body(tileRows, tileColumns)

@@ -127,21 +127,22 @@ type across struct {
 
 	// Strips may differ from batch to batch, so that nothing need stop when the block size changes: messages are
 	// matched by the columns that they hold.
-	strips   []Range // of the batch that is under way, or else comes next
-	at       point   // to which this rank has come
-	current  batch   // with sweep at.sweep
-	previous batch   // and the one before it
-	upBatch  int     // the first messages from the right that are not here yet: the ordinal of their batch ...
-	upStrip  int     // ... and their strip
-	mail     mail
-	pieces   []piece
-	token    [1]byte
-	end      [8]byte // of the left rank's block behind the strip that comes next, on its way
-
-	behind     int   // the number of the strip behind which this rank is, at a hook
-	have, want Range // its rows before and after, where they change
+	strips  []Range // of the batch that is under way, or else comes next
+	at      point   // to which this rank has come
+	past    past    // batches up to the one with sweep at.sweep
+	done    int     // strips of that
+	mail    mail
+	up      messagesUp
+	down    messagesDown
+	pieces  []piece
+	token   [1]byte
+	end     [maxHead]byte // of this rank's block behind the strip that comes next, on its way
+	begin   [maxHead]byte // the same of the left rank's
+	seam    bool          // messages from the left are of the boundary as it was, up to a seam
+	passing passing
 
 	lean     lean
+	leans    bool    // blocks may lean
 	longest  int     // sweeps of a batch at most
 	single   bool    // one, until the first answer
 	tokens   bool    // leans are long: isLong
@@ -172,13 +173,18 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	}
 	x.startTuning()
 	x.at.column = d.Strip.Lo
+	var ahead hooks.Ahead
+	if x.leans = x.leanMost > 0; x.leans {
+		ahead = leaner{x}
+	}
 	phases := 0
 	if d.Block > 0 || x.c.Size() == 1 {
 		phases = d.Outer * len(x.strips)
 	}
 	x.h, err = hooks.New(x.c, hooks.Loop{
-		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: x.movingArrays(), Adjacent: true, OneByOne: x.leanMost > 0,
-		Phases: phases, Quantum: d.Quantum, Before: x.before, Record: d.Record,
+		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: x.movingArrays(), Adjacent: true, OneByOne: ahead,
+		Phases: phases, Quantum: d.Quantum, Record: d.Record,
+		Before: func(have, want Range) error { return x.before(have, want, x.h.PhasesDone()) },
 		Agreed: fmt.Sprintf("%d sweeps, strip %v, block size %d, reach %d, %d arrays with boundary rows, %d local, stop test %v after every %d sweeps",
 			d.Outer, d.Strip, d.Block, d.Reach, len(d.Arrays), len(d.Local), d.After != nil, d.Every),
 	}, cfg)
@@ -194,6 +200,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	x.setOwn()
 	x.left, x.right = x.h.Neighbours()
 	x.mail = mail{c: x.c, in: x.h, arrays: d.Arrays}
+	x.up.pieces, x.down.pieces = x.awaitedUps, x.awaitedDowns
 	x.boundary = exchange{c: x.c, arrays: d.Arrays, left: x.left, right: x.right}
 	if x.leanMost > 0 && x.tuner.answer >= 0 {
 		x.beginLeaning()
@@ -218,7 +225,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 			if err := x.batch(); err != nil {
 				return err
 			}
-			x.rep.Steps += x.current.count
+			x.rep.Steps += x.past.current().count
 			if done := x.pauses.first + x.rep.Steps; d.After != nil && done%max(1, d.Every) == 0 {
 				if err := x.gather(); err != nil {
 					return err
@@ -303,15 +310,14 @@ func (x *across) cut(block, hi int) {
 
 // batch does one batch, strip by strip.
 func (x *across) batch() error {
-	x.previous, x.current = x.current, x.next()
-	b := &x.current
-	x.at = point{b.last(), x.d.Strip.Lo}
+	b := x.past.add(x.next())
+	x.at, x.done = point{b.last(), x.d.Strip.Lo}, 0
 	for i := range b.strips {
 		if err := x.strip(b, i); err != nil {
 			return err
 		}
 		// What follows happens between this strip and the next one.
-		x.at.column = x.part(b, i, b.count-1).Hi
+		x.at.column, x.done = x.part(b, i, b.count-1).Hi, i+1
 		if err := x.hook(b, i); err != nil {
 			return err
 		}
@@ -324,10 +330,9 @@ func (x *across) strip(b *batch, i int) error {
 	if x.own.Empty() {
 		return nil
 	}
-	behind := b.strips[i].Hi
-	before := point{b.sweep - 1, behind}
-	if b.back {
-		before.column += x.d.Reach // some of the rows that come from the right are computed here
+	before := point{b.sweep - 1, b.strips[i].Hi}
+	if b.back || x.leans && x.past.travelled() {
+		before.column += x.d.Reach // some of the rows that come from the right are computed here, or may be: CatchUp
 	}
 	if err := x.receiveUps(before); err != nil {
 		return err
@@ -337,19 +342,18 @@ func (x *across) strip(b *batch, i int) error {
 	}
 	began := x.c.Now()
 	x.h.Begin()
-	work := x.compute(b, i)
+	work := x.compute(b, i, x.own, x.left >= 0, x.right >= 0)
 	x.h.EndPart(work / x.units / float64(x.d.Strip.Len()))
 	x.tuner.timed(b.strips[i].Len(), x.width, work/float64(b.strips[i].Len()), (x.c.Now() - began).Seconds())
-	if err := x.sendDowns(b, i); err != nil {
+	if err := x.sendDowns(b, i, x.h.NextEnd()); err != nil {
 		return err
 	}
-	token, rows := x.ups(b, i, x.own.Lo)
-	return x.mail.send(x.left, tagUp, token, rows)
+	return x.mail.send(x.left, tagUp, x.tokenUp(b, i), x.ups(b, i, x.own.Lo))
 }
 
 // sendDowns sends the last row's part of strip i to the right, and where the boundary to the right is to be behind this strip.
-func (x *across) sendDowns(b *batch, i int) error {
-	binary.LittleEndian.PutUint64(x.end[:], uint64(x.h.NextEnd()))
+func (x *across) sendDowns(b *batch, i, end int) error {
+	binary.LittleEndian.PutUint64(x.end[:], uint64(end))
 	return x.mail.send(x.right, tagDown, x.end[:], x.downs(b, i, x.own.Hi))
 }
 
@@ -358,10 +362,14 @@ func (x *across) receiveDowns(b *batch, i int) error {
 	if x.left < 0 {
 		return nil
 	}
-	if err := x.mail.receive(x.left, tagDown, x.end[:], x.downs(b, i, x.own.Lo)); err != nil {
+	if err := x.skipDowns(); err != nil {
 		return err
 	}
-	x.h.NextBegin(int(binary.LittleEndian.Uint64(x.end[:])))
+	x.down.batch, x.down.strip = b, i
+	if err := x.mail.receive(x.left, tagDown, x.begin[:], x.down.pieces); err != nil {
+		return err
+	}
+	x.h.NextBegin(int(binary.LittleEndian.Uint64(x.begin[:])))
 	return nil
 }
 
@@ -378,32 +386,6 @@ func (x *across) stop() int {
 // reaches reports whether a strip that begins at from has columns below p.
 func (p point) reaches(from point) bool {
 	return from.sweep < p.sweep || from.sweep == p.sweep && from.column < p.column
-}
-
-// receiveUps receives what the right neighbour has sent, or will have sent when it comes to p, of its first rows.
-func (x *across) receiveUps(p point) error {
-	if x.right < 0 {
-		return nil
-	}
-	for x.upBatch <= x.current.ordinal {
-		b := &x.current
-		if x.upBatch < b.ordinal {
-			b = &x.previous
-		}
-		if x.upStrip == len(b.strips) {
-			x.upBatch, x.upStrip = x.upBatch+1, 0
-			continue
-		}
-		if !p.reaches(point{b.last(), x.part(b, x.upStrip, b.count-1).Lo}) {
-			return nil
-		}
-		token, rows := x.ups(b, x.upStrip, x.own.Hi)
-		if err := x.mail.receive(x.right, tagUp, token, rows); err != nil {
-			return err
-		}
-		x.upStrip++
-	}
-	return nil
 }
 
 // catchUp makes the row behind the block complete for one sweep, up to the point to which this rank has come.
@@ -425,6 +407,12 @@ func (x *across) gather() error {
 // drain receives and sends what is under way.
 func (x *across) drain() error {
 	if err := x.catchUp(); err != nil {
+		return err
+	}
+	if err := x.skipDowns(); err != nil {
+		return err
+	}
+	if err := x.h.Await(); err != nil {
 		return err
 	}
 	return x.mail.flush()

@@ -21,7 +21,7 @@ type exchange struct {
 	arrays      []Array
 	left, right int
 	more        int // rows exchanged along a boundary, beside the first
-	low, high   int // by how many rows a boundary between ranks lies higher than blocks say: for the right rank's sake, and for the left one's
+	by          int // how many rows higher boundaries between ranks lie than blocks say
 	reqs        []comm.Request
 }
 
@@ -41,12 +41,14 @@ func (x *exchange) start(own Range, withLeft, withRight bool) error {
 		return nil
 	}
 	if withLeft {
-		if err := x.along(x.left, Span(own.Lo+x.high, own.Lo+1+x.more), Span(own.Lo-1-x.more, own.Lo+x.low)); err != nil {
+		lo := own.Lo + x.by
+		if err := x.along(x.left, Span(lo, own.Lo+1+x.more), Span(own.Lo-1-x.more, lo)); err != nil {
 			return err
 		}
 	}
 	if withRight {
-		return x.along(x.right, Span(own.Hi-1-x.more, own.Hi+x.low), Span(own.Hi+x.high, own.Hi+1+x.more))
+		hi := own.Hi + x.by
+		return x.along(x.right, Span(own.Hi-1-x.more, hi), Span(hi, own.Hi+1+x.more))
 	}
 	return nil
 }

@@ -125,7 +125,11 @@ func (x *across) widen() error {
 	if err := x.catchUp(); err != nil {
 		return err
 	}
+	if err := x.h.Await(); err != nil {
+		return err
+	}
 	x.boundary.more, x.lean.most, x.wider = x.wider, x.wider, 0
+	x.boundary.by = x.past.current().lowest()
 	x.h.SetUnsteady(false)
 	return x.boundary.rows(x.own, x.left >= 0, x.right >= 0)
 }

@@ -11,10 +11,11 @@ type mail struct {
 	c      comm.Comm
 	in     receiver // from which boundary rows come
 	arrays []Array
-	sent   []letter // in the order in which they were sent
-	spare  [][]byte // buffers of letters that have left
-	pieces []piece  // that letters are made of
-	inbox  []byte
+	sent   []letter  // in the order in which they were sent
+	spare  [][]byte  // buffers of letters that have left
+	pieces []piece   // that letters are made of
+	cuts   int       // how often these were others, or may have been
+	inbox  [2][]byte // of tagDown and tagUp: messages from the left may be waited for while others come from the right
 }
 
 // letter is a message that may be under way still.
@@ -27,14 +28,19 @@ type letter struct {
 type piece struct {
 	row  int
 	part Range
+	skip bool // it is received and forgotten
 }
 
 // longestLetter is how many bytes pieces are put together and cut to: MPI delivers short messages while their receiver or their sender computes.
 const longestLetter = 31 << 10
 
+// maxHead is how long the head of a message may be.
+const maxHead = 8
+
 // cut cuts pieces that are longer than a letter into as many as it takes.
 func (m *mail) cut(pieces []piece) []piece {
 	m.pieces = m.pieces[:0]
+	m.cuts++
 	for _, p := range pieces {
 		letters := (m.bytes(p) + longestLetter - 1) / longestLetter
 		for rest := p.part; letters > 1 && rest.Len() > 1; letters-- {
@@ -87,24 +93,73 @@ func (m *mail) send(to, tag int, head []byte, pieces []piece) error {
 	return nil
 }
 
-// receive waits for what send sends, and puts head and the pieces where they belong.
-func (m *mail) receive(from, tag int, head []byte, pieces []piece) error {
+// receive waits for what send sends, and puts head and the pieces where they belong. That may change while it waits, but not how long they are.
+func (m *mail) receive(from, tag int, head []byte, pieces func() []piece) error {
 	if from < 0 {
 		return nil
 	}
-	for pieces = m.cut(pieces); len(pieces) > 0; head = nil {
-		n, bytes := m.letter(pieces)
+	all := m.cut(pieces())
+	for done := 0; done < len(all); head = nil {
+		n, bytes := m.letter(all[done:])
 		if bytes += len(head); bytes > 0 {
-			m.inbox = slices.Grow(m.inbox[:0], bytes)[:bytes]
-			if err := receive(m.in, from, tag, m.inbox); err != nil {
+			inbox, cuts := m.room(tag, bytes), m.cuts
+			if err := receive(m.in, from, tag, inbox); err != nil {
 				return err
 			}
-			rest := m.inbox[copy(head, m.inbox):]
-			m.each(pieces[:n], func(part []byte) { rest = rest[copy(part, rest):] })
+			if m.cuts != cuts {
+				all = m.cut(pieces())
+			}
+			text := inbox[copy(head, inbox):]
+			for _, p := range all[done : done+n] {
+				text = m.open(p, text)
+			}
 		}
-		pieces = pieces[n:]
+		done += n
 	}
 	return nil
+}
+
+// open puts a piece where it belongs and returns what lies behind it in the letter.
+func (m *mail) open(p piece, text []byte) []byte {
+	if p.part.Empty() {
+		return text
+	}
+	for _, a := range m.arrays {
+		part := a.Part(p.row, p.part)
+		if !p.skip {
+			copy(part, text)
+		}
+		text = text[len(part):]
+	}
+	return text
+}
+
+// seam sends an empty letter: what was sent before it and is not received yet is not wanted any more.
+func (m *mail) seam(to, tag int) error {
+	m.cuts++
+	q, err := m.c.Isend(to, tag, nil)
+	if err == nil {
+		m.sent = append(m.sent, letter{q: q})
+	}
+	return err
+}
+
+// skip forgets letters up to the next seam. They hold pieces of rows like p.
+func (m *mail) skip(from, tag int, p piece) error {
+	p.part.Hi = min(p.part.Hi, p.part.Lo+1)
+	inbox := m.room(tag, longestLetter+m.bytes(p)+maxHead)
+	for {
+		if st, err := m.in.Recv(from, tag, inbox); err != nil || st.Len == 0 {
+			return err
+		}
+	}
+}
+
+// room is where a message of so many bytes comes to.
+func (m *mail) room(tag, bytes int) []byte {
+	in := &m.inbox[tagDown-tag]
+	*in = slices.Grow((*in)[:0], bytes)[:bytes]
+	return *in
 }
 
 // letter is how many of the pieces go into one message, and its length.

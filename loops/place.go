@@ -10,6 +10,22 @@ import (
 // Rows can change their owner behind each strip, also in the midst of a batch, where columns are of different sweeps, and the more of them are done the
 // lower lie the blocks: README.md, "A shift within a batch".
 
+// passing is a change of this rank's block: the place behind which rows are as they are handed over, and the block before and after.
+type passing struct {
+	place
+	have, want Range
+}
+
+// toLeft reports whether iterations r, which change their owner, go to a lower rank.
+func (p *passing) toLeft(r Range) bool {
+	return r.Lo == p.have.Lo && r.Hi == p.want.Lo || r.Lo == p.have.Hi && r.Hi == p.want.Hi
+}
+
+// toRight reports whether they go to a higher one.
+func (p *passing) toRight(r Range) bool {
+	return r.Lo == p.want.Lo && r.Hi == p.have.Lo || r.Lo == p.want.Hi && r.Hi == p.have.Hi
+}
+
 // hook executes the hook behind strip number i of a batch.
 func (x *across) hook(b *batch, i int) error {
 	if b.count > 1 { // the hook ends the last sweep
@@ -17,97 +33,162 @@ func (x *across) hook(b *batch, i int) error {
 			return err
 		}
 	}
-	last := i == len(b.strips)-1
-	x.behind, x.boundary.low, x.boundary.high = i, b.lowest(), b.shift
-	if last { // all columns are of the last sweep
-		x.boundary.high = b.lowest()
-	}
-	have := x.own
-	moved, err := x.h.Hook()
-	if err != nil {
+	if _, err := x.h.Hook(); err != nil {
 		return err
 	}
-	if moved {
-		if err := x.resume(have); err != nil {
-			return err
-		}
-	}
-	if last && x.wider > 0 {
+	x.setOwn()
+	if i == len(b.strips)-1 && x.wider > 0 {
 		return x.widen()
 	}
 	return nil
 }
 
-// before is called at the hook where this rank is about to give or take rows, with nothing but up-messages under way.
-func (x *across) before(have, want dist.Range) error {
-	x.have, x.want = have, want
-	if have.Hi == want.Hi {
-		return nil // the boundary to the right stays: its messages flow on
+// before is called where this rank is about to give or take rows as they are behind a hook.
+func (x *across) before(have, want dist.Range, hook int) error {
+	p := x.past.behind(hook)
+	x.passing = passing{p, have, want}
+	x.seam = x.seam || x.leans && want.Lo > have.Lo
+	switch {
+	case want.Hi < have.Hi: // messages from the right up to here go on coming along the boundary as it is
+		x.up.moved = append(x.up.moved, moved{p.batch.ordinal, p.strip, have.Hi})
+	case want.Hi > have.Hi:
+		return x.receiveUpsTo(p)
 	}
-	return x.catchUp()
+	return nil
 }
 
-// resume goes on after a shift: the boundary rows along each boundary that moved are exchanged anew.
-func (x *across) resume(have Range) error {
+// leaner is what an across whose blocks may lean is for hooks.
+type leaner struct{ x *across }
+
+func (l leaner) Before(have, want dist.Range, hook int) error { return l.x.before(have, want, hook) }
+
+func (l leaner) MayTake(hook int) bool {
+	p := l.x.past.behind(hook)
+	return !l.x.up.awaited || l.x.up.upTo(p.batch.ordinal, p.strip)
+}
+
+// CatchUp sweeps the rows that this rank has taken over where its right neighbour was, up to where it is itself. In a lean all that they need of this rank's is
+// there still: the last row of each sweep is not touched by the next ones.
+func (l leaner) CatchUp(have dist.Range, hook int) error {
+	x := l.x
 	x.setOwn()
-	left, right := x.left >= 0 && have.Lo != x.own.Lo, x.right >= 0 && have.Hi != x.own.Hi
-	return x.boundary.rows(x.own, left, right)
+	if err := x.mail.seam(x.right, tagDown); err != nil {
+		return err
+	}
+	from := x.past.behind(hook)
+	for i, rows := from.strip+1, Span(have.Hi, x.own.Hi); ; i++ {
+		for i == len(from.batch.strips) {
+			if from.batch, i = x.past.number(from.batch.ordinal+1), 0; from.batch == nil {
+				return nil
+			}
+		}
+		b := from.batch
+		if b == x.past.current() && i >= x.done {
+			return nil
+		}
+		x.h.Begin()
+		work := x.compute(b, i, rows, true, true)
+		x.h.EndPart(work / x.units / float64(x.d.Strip.Len()))
+		if err := x.sendDowns(b, i, x.own.Hi); err != nil {
+			return err
+		}
+	}
 }
 
-// toLeft reports whether iterations r, which change their owner, go to a lower rank.
-func (x *across) toLeft(r Range) bool {
-	return r.Lo == x.have.Lo && r.Hi == x.want.Lo || r.Lo == x.have.Hi && r.Hi == x.want.Hi
-}
-
-// leaningArray is an array whose iterations are the rows that they stand for at a hook, where blocks may lean: those of an inner boundary are as
-// many rows higher as blocks are shifted. Rows at the ends of the loop, whose blocks do not lean there, never move.
-type leaningArray struct {
+// shiftedArray is an array whose iterations are the rows that they stand for where they are handed over, as a whole: blocks may lean. It is without those that their
+// giver goes on with, or its neighbour's messages come to, while they are on their way.
+type shiftedArray struct {
 	Array
 	x *across
 }
 
-func (a leaningArray) rows(r Range) Range {
-	by := a.x.boundary.low
-	if a.x.toLeft(r) {
-		by = a.x.boundary.high
-	}
-	return Span(r.Lo+by, r.Hi+by)
+func (a shiftedArray) Bytes(r Range) []byte {
+	still, _ := a.x.wholeRows(r)
+	return a.Array.Bytes(still)
 }
 
-func (a leaningArray) Bytes(r Range) []byte              { return a.Array.Bytes(a.rows(r)) }
-func (a leaningArray) Pack(r Range, buf []byte) []byte   { return a.Array.Pack(a.rows(r), buf) }
-func (a leaningArray) Unpack(r Range, data []byte) error { return a.Array.Unpack(a.rows(r), data) }
+func (a shiftedArray) Pack(r Range, buf []byte) []byte   { return append(buf, a.Bytes(r)...) }
+func (a shiftedArray) Unpack(r Range, data []byte) error { copy(a.Bytes(r), data); return nil }
 
-// edges is, as an array, what must travel with iterations beside the rows of leaningArray: parts of the rows in which their old boundary lies.
+// wholeRows is the rows that are handed over with iterations r: those that nobody touches meanwhile, and the others, with those beyond the new boundary over which blocks may
+// lean. Rows of loops that have no neighbours' rows are in other arrays (DOACROSS.Local).
+func (x *across) wholeRows(r Range) (still, others Range) {
+	b := x.passing.batch
+	switch {
+	case b == nil: // nothing moves yet
+	case x.passing.toLeft(r):
+		lo, hi := r.Lo+b.shift+1, r.Hi+1+b.more
+		if b.sendsUp() { // lower ones have travelled, or are edges
+			lo = r.Lo + max(b.shift, b.after) + 1
+		}
+		still = Span(lo, max(lo, r.Hi-1-b.more))
+		return still, Span(still.Hi, hi)
+	case x.passing.toRight(r):
+		lo, hi := r.Lo-1-b.more, r.Hi+min(b.lowest(), b.floor)
+		still = Span(min(hi, r.Lo+1+b.more), hi)
+		return still, Span(lo, still.Lo)
+	}
+	return r, Range{}
+}
+
+// edges is, as an array, what travels with iterations beside the rows of shiftedArray, as it is when they are packed.
 type edges struct{ x *across }
 
+func (e edges) each(r Range, f func(part []byte)) {
+	e.x.mail.each(e.x.slant(r), f)
+	_, rows := e.x.wholeRows(r)
+	for _, a := range e.x.d.Arrays {
+		f(a.Bytes(rows))
+	}
+}
+
 func (e edges) Pack(r Range, buf []byte) []byte {
-	e.x.mail.each(e.x.slant(r), func(part []byte) { buf = append(buf, part...) })
+	e.each(r, func(part []byte) { buf = append(buf, part...) })
 	return buf
 }
 
 func (e edges) Unpack(r Range, data []byte) error {
 	want, got := 0, len(data)
-	e.x.mail.each(e.x.slant(r), func(part []byte) {
+	e.each(r, func(part []byte) {
 		want += len(part)
 		data = data[copy(part, data):]
 	})
 	if got != want {
-		return fmt.Errorf("the rows in which the boundary of %v lies take %d bytes, got %d", r, want, got)
+		return fmt.Errorf("the rows in which the boundaries of %v lie take %d bytes, got %d", r, want, got)
 	}
 	return nil
 }
 
-// slant is those parts. Where a sweep of the batch is done the boundary lies a row lower than where it is not.
+// slant is the parts of the rows in which the old boundary of r lies that the taker has not. Where a sweep of the batch is done the boundary lies a row lower
+// than where it is not.
 func (x *across) slant(r Range) []piece {
 	x.pieces = x.pieces[:0]
-	b, left := &x.current, x.toLeft(r)
-	for by := x.boundary.low; by < x.boundary.high; by++ {
-		p := piece{r.Hi + by, Span(x.part(b, x.behind, b.shift-1-by).Hi, x.d.Strip.Hi)}
-		if left {
-			p = piece{r.Lo + by, Span(x.d.Strip.Lo, x.part(b, x.behind, b.shift-by).Hi)}
+	b, strip := x.passing.batch, x.passing.strip
+	done := x.part(b, strip, b.count-1).Hi // columns below are of the last sweep
+	if !x.passing.toLeft(r) {
+		for by := min(b.lowest(), b.floor); by < b.shift; by++ {
+			p := piece{row: r.Hi + by, part: x.d.Strip}
+			if k := b.shift - 1 - by; k < b.count {
+				p.part.Lo = x.part(b, strip, k).Hi
+			}
+			if by >= b.floor {
+				p.part.Hi = x.part(b, strip, 0).Hi
+			}
+			x.pieces = append(x.pieces, p)
 		}
-		x.pieces = append(x.pieces, p)
+		return x.pieces
+	}
+	lo := x.d.Strip.Lo
+	if b.sendsUp() { // what is of the last sweep has travelled as messages up
+		lo = done
+	}
+	for k := range b.count {
+		x.pieces = append(x.pieces, piece{row: r.Lo + b.shift - k, part: Span(lo, x.part(b, strip, k).Hi)})
+	}
+	if b.sendsUp() {
+		for row := r.Lo + b.shift + 1; row <= r.Lo+b.after; row++ {
+			x.pieces = append(x.pieces, piece{row: row, part: Span(done, x.d.Strip.Hi)})
+		}
 	}
 	return x.pieces
 }
@@ -116,9 +197,9 @@ func (x *across) slant(r Range) []piece {
 func (x *across) movingArrays() []hooks.Array {
 	var arrays []hooks.Array
 	for _, a := range x.d.Arrays {
-		arrays = append(arrays, leaningArray{a, x})
+		arrays = append(arrays, shiftedArray{a, x})
 	}
-	if x.leanMost > 0 {
+	if len(x.d.Arrays) > 0 {
 		arrays = append(arrays, edges{x})
 	}
 	return append(arrays, x.d.Local...)

@@ -266,7 +266,7 @@ func (x *across) retune() error {
 			}
 			x.tuner.reqs = append(x.tuner.reqs, q)
 		}
-	} else if err := receive(x.c, 0, tagTune, comm.BytesOf(answer)); err != nil {
+	} else if err := receive(x.h, 0, tagTune, comm.BytesOf(answer)); err != nil {
 		return err
 	}
 	if block := int(answer[0]); block != x.width {
@@ -286,7 +286,7 @@ func (x *across) hear() ([]told, error) {
 	all := []told{x.told}
 	for r := 1; r < x.c.Size(); r++ {
 		v := make([]float64, toldFields)
-		if err := receive(x.c, r, tagTune, comm.BytesOf(v)); err != nil {
+		if err := receive(x.h, r, tagTune, comm.BytesOf(v)); err != nil {
 			return nil, err
 		}
 		all = append(all, told{v[0], v[1], v[2], v[3], v[4]})
