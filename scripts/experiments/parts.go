@@ -56,7 +56,7 @@ func parts(large int) []part {
 		{name: "mechanisms", about: "filter, threshold, and each mechanism off in turn (4.13, 4.15-4.17, 4.22, 4.23; Figs 22, 24)", cells: mechanisms()},
 		{name: "filters", about: "every --filter", cells: filters()},
 		{name: "regime", about: "gain against sweep time over quota period", cells: regime(large)},
-		{name: "beyond", about: "speeds 1:2:4, two loads out of phase, the load on the master's rank", cells: beyond()},
+		{name: "beyond", about: "speeds 1:2:4, two loads out of phase, the load on the master's rank, workstations that are not bound to a processor", cells: beyond()},
 	}
 	for i := range all {
 		for j := range all[i].cells {
@@ -134,7 +134,7 @@ func harmless() (cells []cell) {
 }
 
 func eight() (cells []cell) {
-	p := place{cpu: equal(8, 0.2), period: 20 * time.Millisecond}
+	p := place{cpu: equal(8, 0.2), period: 20 * time.Millisecond, pin: true}
 	for _, w := range []work{mm, sor4000} {
 		cells = append(cells, cell{name: w.String(), place: p, work: w, seconds: 3, rounds: 3, variants: []variant{
 			on.beside(constant(1), 1.2),
@@ -260,8 +260,7 @@ func master() (cells []cell) {
 	settings := []string{"--period", "50ms", "--filter", "fixed:0.8", "--threshold", "0.1"}
 	for _, ranks := range []int{2, 4, 8, 16, 32} {
 		p := cores(ranks)
-		p.pin = false
-		cells = append(cells, cell{name: fmt.Sprintf("p%d", ranks), place: p, work: mm500, seconds: 1.5, rounds: 1, variants: []variant{
+		cells = append(cells, cell{name: fmt.Sprintf("p%d", ranks), place: p.unbound(), work: mm500, seconds: 1.5, rounds: 1, variants: []variant{
 			with("dedicated", settings...), with("constant", settings...).beside(constant(0), 1.5),
 			with("oscillating", settings...).beside(swinging(0, slowCycle, four.tau()), 1.3),
 		}})
@@ -329,7 +328,7 @@ func regime(large int) (cells []cell) {
 }
 
 func beyond() (cells []cell) {
-	uneven := place{cpu: []float64{0.2, 0.4, 0.8}, period: 10 * time.Millisecond}
+	uneven := place{cpu: []float64{0.2, 0.4, 0.8}, period: 10 * time.Millisecond, pin: true}
 	for _, w := range []work{mm, sor4000} {
 		cells = append(cells, cell{name: "1:2:4-" + w.String(), place: uneven, work: w, seconds: 3, rounds: 3, variants: []variant{
 			// Equal shares on 1:2:4 are paced by the slowest: 7/3 of the time that the length is made for.
@@ -346,6 +345,15 @@ func beyond() (cells []cell) {
 		c := compared(x.name+"-"+sor4000.String(), four, sor4000, 7, 2, x.loads, 1.6, 1.2)
 		c.variants[2].rounds = 1
 		cells = append(cells, c)
+	}
+	slower, balanced := loaded(4)
+	cells = append(cells, compared("unbound-constant-"+sor4000.String(), four.unbound(), sor4000, 4, 3, constant(1), slower, balanced))
+	for _, x := range []struct {
+		name    string
+		periods int
+		seconds float64
+	}{{"slow", slowCycle, 6}, {"fast", fastCycle, 4}} {
+		cells = append(cells, compared("unbound-"+x.name+"-"+sor4000.String(), four.unbound(), sor4000, x.seconds, 3, swinging(1, x.periods, four.tau()), 1.25, 1.1))
 	}
 	return cells
 }

@@ -67,18 +67,18 @@ type place struct {
 	period    time.Duration
 	slice     time.Duration
 	unlimited bool
-	pin       bool
+	pin       bool // each workstation has one processor, which its application and loads take turns on
 	network   bool
 	bandwidth float64 // bit/s; 0: no limit
 }
 
 // Four workstations of 0.4 CPU, with a tenth of the paper's quantum: what most parts use.
-var four = place{cpu: equal(4, 0.4), period: 10 * time.Millisecond}
+var four = place{cpu: equal(4, 0.4), period: 10 * time.Millisecond, pin: true}
 
 // small are P workstations of 0.2 CPU, because eight of them must fit on two CPUs. Their quota of 1 ms is less than the kernel's
 // slice, so that is set to half of the quota.
 func small(ranks int) place {
-	return place{cpu: equal(ranks, 0.2), period: 5 * time.Millisecond, slice: 500 * time.Microsecond}
+	return place{cpu: equal(ranks, 0.2), period: 5 * time.Millisecond, slice: 500 * time.Microsecond, pin: true}
 }
 
 // alone is one whole CPU: where sequential times are measured.
@@ -97,6 +97,9 @@ func (p place) over(bandwidth float64) place {
 
 // every is a place with another quota period.
 func (p place) every(period time.Duration) place { p.period = period; return p }
+
+// unbound is a place whose workstations may run application and load on two processors at once, as far as their quota goes.
+func (p place) unbound() place { p.pin = false; return p }
 
 // dear is the bandwidth, in bit/s, at which moving the rows that a load on one of four asks for, 1/14 of a grid, takes three
 // balancing periods: the paper's 2000 x 2000 SOR (3 s of 20 s).
