@@ -157,43 +157,48 @@ func TestLeaningHidesSlices(t *testing.T) {
 	}
 }
 
-// Four ranks, the second of which shares its core, by slices of 10 ms, for 3 s of every 6. Blocks lean for several
-// balancing periods, but work moves within: loads are answered soon.
+// Four ranks, the second of which shares its core, by slices of 10 ms, for half of every cycle. Blocks lean for several
+// balancing periods, but work moves within, and where the rank is that gives it: loads are answered soon.
 func TestLeansAnswerALoadSoon(t *testing.T) {
 	const (
-		sweep, sweeps = 2.5e-3, 4000 // s; ideally 10.79 s beside the load
-		slice, cycle  = 0.01, 6.0
+		sweep, sweeps = 2.5e-3, 4000 // s
+		slice         = 0.01
 	)
-	speed := make([][]sim.Step, 4)
-	for at := 0.0; at < 60; at += 2 * slice {
-		speed[1] = append(speed[1], sim.Step{From: at, Speed: 1})
-		if math.Mod(at, cycle) < cycle/2 {
-			speed[1] = append(speed[1], sim.Step{From: at + slice})
-		}
-	}
-	run := func(cfg lb.Config) (rep *loops.Report) {
-		_, err := sim.Run(sim.Config{Ranks: 4, Alpha: 2e-6, Beta: 1e-10, SendOverhead: 2e-7, Speed: speed}, func(c *sim.Comm) error {
-			u := loops.NewMatrix(4000, 64)
-			r, err := loops.DOACROSS{
-				Outer: sweeps, Rows: loops.Span(0, 4000), Strip: loops.Span(0, 64), Quantum: slice, Reach: 1,
-				Arrays: []loops.Array{u},
-				Body:   func(rows, strip loops.Range) { c.Work(sweep * 4 / 64 / 4000 * float64(rows.Len()*strip.Len())) },
-			}.Run(c, cfg)
-			if c.Rank() == 0 {
-				rep = r
+	for _, load := range []struct{ cycle, ideal, removed float64 }{{6, 10.79, 0.88}, {2, 10.71, 0.75}} {
+		t.Run(fmt.Sprint(load.cycle), func(t *testing.T) {
+			t.Parallel()
+			speed := make([][]sim.Step, 4)
+			for at := 0.0; at < 60; at += 2 * slice {
+				speed[1] = append(speed[1], sim.Step{From: at, Speed: 1})
+				if math.Mod(at, load.cycle) < load.cycle/2 {
+					speed[1] = append(speed[1], sim.Step{From: at + slice})
+				}
 			}
-			return err
+			run := func(cfg lb.Config) (rep *loops.Report) {
+				_, err := sim.Run(sim.Config{Ranks: 4, Alpha: 2e-6, Beta: 1e-10, SendOverhead: 2e-7, Speed: speed}, func(c *sim.Comm) error {
+					u := loops.NewMatrix(4000, 64)
+					r, err := loops.DOACROSS{
+						Outer: sweeps, Rows: loops.Span(0, 4000), Strip: loops.Span(0, 64), Quantum: slice, Reach: 1,
+						Arrays: []loops.Array{u},
+						Body:   func(rows, strip loops.Range) { c.Work(sweep * 4 / 64 / 4000 * float64(rows.Len()*strip.Len())) },
+					}.Run(c, cfg)
+					if c.Rank() == 0 {
+						rep = r
+					}
+					return err
+				})
+				require.NoError(t, err)
+				return rep
+			}
+			off := lb.Auto()
+			off.Policy = lb.Off
+			still, moving := run(off), run(lb.Auto())
+			removed := (still.Time - moving.Time) / (still.Time - load.ideal)
+			t.Logf("%.2f s, balanced %.2f s, leaning by %d rows: %.2f of what can be removed", still.Time, moving.Time, moving.Lean, removed)
+			assert.Greater(t, moving.Lean, 24)
+			assert.Greater(t, removed, load.removed)
 		})
-		require.NoError(t, err)
-		return rep
 	}
-	off := lb.Auto()
-	off.Policy = lb.Off
-	still, moving := run(off), run(lb.Auto())
-	removed := (still.Time - moving.Time) / (still.Time - 10.79)
-	t.Logf("%.2f s, balanced %.2f s, leaning by %d rows: %.2f of what can be removed", still.Time, moving.Time, moving.Lean, removed)
-	assert.Greater(t, moving.Lean, 24)
-	assert.Greater(t, removed, 0.85)
 }
 
 // Blocks lean less where a rank has few rows because it is slow, and farther again when it has recovered; and it keeps as few
