@@ -36,13 +36,13 @@ type above struct {
 	gone    bool  // it has come to its end
 }
 
+// longestBelow is the most bytes that a message to the rank below has: its kind and two numbers.
+const longestBelow = 1 + 2*8
+
 // expectAbove starts to receive the next message of the rank above.
 func (h *Hooks) expectAbove() (err error) {
 	if h.right >= 0 {
 		a := &h.oneByOne.above
-		if a.message == nil {
-			a.message, a.sends = make([]byte, 1+2*8), mover{c: h.c, arrays: h.loop.Arrays}
-		}
 		a.coming, err = h.c.Irecv(h.right, tagBelow, a.message)
 	}
 	return err
@@ -55,24 +55,6 @@ func (h *Hooks) tellBelow(kind byte, numbers ...int) error {
 		b = binary.LittleEndian.AppendUint64(b, uint64(n))
 	}
 	return h.c.Send(h.left, tagBelow, b)
-}
-
-// hearAbove takes in the messages that are there.
-func (h *Hooks) hearAbove() error {
-	a := &h.oneByOne.above
-	for a.coming != nil {
-		st, ok, err := a.coming.Test()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			break
-		}
-		if err := h.heardAbove(st); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // heardAbove takes in the message that has come.
@@ -122,11 +104,11 @@ func (h *Hooks) NextEnd() int {
 func (h *Hooks) NextBegin(lo int) { h.oneByOne.next.Lo = lo }
 
 // handOver moves this rank's boundaries at a hook, as far as they can move now.
-func (h *Hooks) handOver() (moved bool, err error) {
+func (h *Hooks) handOver() error {
 	e := &h.oneByOne
-	hook, before := h.phase, h.block
+	hook := h.phase
 	if err := h.Accept(); err != nil {
-		return false, err
+		return err
 	}
 	if lo := e.next.Lo; lo < h.block.Lo {
 		coming := dist.Span(lo, h.block.Lo)
@@ -137,7 +119,7 @@ func (h *Hooks) handOver() (moved bool, err error) {
 			return h.move.take(h.left, coming)
 		})
 		if err != nil {
-			return false, err
+			return err
 		}
 	}
 	if hi := e.next.Hi; hi < h.block.Hi {
@@ -146,10 +128,10 @@ func (h *Hooks) handOver() (moved bool, err error) {
 			return e.above.sends.give(h.right, leaving)
 		})
 		if err != nil {
-			return false, err
+			return err
 		}
 		if err := h.deliver(); err != nil {
-			return false, err
+			return err
 		}
 	}
 	if lo := e.target.Lo; lo > h.block.Lo {
@@ -164,10 +146,10 @@ func (h *Hooks) handOver() (moved bool, err error) {
 			return h.move.flush()
 		})
 		if err != nil {
-			return false, err
+			return err
 		}
 	}
-	return h.block != before, h.settle()
+	return h.settle()
 }
 
 // Accept takes the iterations that the rank above has offered, if there are any and Ahead.MayTake them now.
@@ -232,30 +214,25 @@ func (h *Hooks) Await() error {
 	if !h.oneByOne.on {
 		return nil
 	}
-	if h.left >= 0 {
-		if err := h.tellBelow(kindHere); err != nil {
-			return err
-		}
-	}
 	a := &h.oneByOne.above
-	for h.right >= 0 && a.here == 0 {
-		if _, _, err := h.listen(nil); err != nil {
-			return err
-		}
-	}
+	err := h.tellAndListen(kindHere, func() bool { return a.here > 0 })
 	a.here = max(0, a.here-1)
-	return nil
+	return err
 }
 
 // leave ends the talking with the neighbours, at the end of the loop.
 func (h *Hooks) leave() error {
+	return h.tellAndListen(kindOver, func() bool { return h.oneByOne.above.gone })
+}
+
+// tellAndListen sends a message to the rank below, and takes in messages until the rank above has told what is waited for.
+func (h *Hooks) tellAndListen(kind byte, told func() bool) error {
 	if h.left >= 0 {
-		if err := h.tellBelow(kindOver); err != nil {
+		if err := h.tellBelow(kind); err != nil {
 			return err
 		}
 	}
-	a := &h.oneByOne.above
-	for h.right >= 0 && !a.gone {
+	for h.right >= 0 && !told() {
 		if _, _, err := h.listen(nil); err != nil {
 			return err
 		}

@@ -45,6 +45,7 @@ func (h *Hooks) beginOneByOne() error {
 	}
 	e.target, e.next = h.block, h.block
 	e.message = make([]byte, longestMessage)
+	e.above.message, e.above.sends = make([]byte, longestBelow), mover{c: h.c, arrays: h.loop.Arrays}
 	if h.master != nil {
 		h.master.send = func(to int, in *instruction) error {
 			return h.master.sends.isend(to, tagCall, append([]byte{kindInstruction}, in.encode()...))
@@ -68,12 +69,14 @@ func (h *Hooks) expect() (err error) {
 
 // hookOneByOne is Hook where boundaries move one by one.
 func (h *Hooks) hookOneByOne() (moved bool, err error) {
+	before := h.block
 	if err := h.hear(); err != nil {
 		return false, err
 	}
-	if moved, err = h.handOver(); err != nil {
-		return moved, err
+	if err := h.handOver(); err != nil {
+		return false, err
 	}
+	moved = h.block != before
 	if h.master != nil && h.isDue() && !h.oneByOne.called && !h.oneByOne.pending {
 		return moved, h.call()
 	}
@@ -190,19 +193,24 @@ func (h *Hooks) listen(q comm.Request) (st comm.Status, done bool, err error) {
 
 // hear takes in the messages that are there.
 func (h *Hooks) hear() error {
-	for h.oneByOne.coming != nil {
-		st, ok, err := h.oneByOne.coming.Test()
-		if err != nil {
+	if err := takeIn(&h.oneByOne.coming, h.heard); err != nil {
+		return err
+	}
+	return takeIn(&h.oneByOne.above.coming, h.heardAbove)
+}
+
+// takeIn calls heard for each message that has come, as long as heard begins to receive the next one.
+func takeIn(coming *comm.Request, heard func(comm.Status) error) error {
+	for *coming != nil {
+		st, ok, err := (*coming).Test()
+		if err != nil || !ok {
 			return err
 		}
-		if !ok {
-			break
-		}
-		if err := h.heard(st); err != nil {
+		if err := heard(st); err != nil {
 			return err
 		}
 	}
-	return h.hearAbove()
+	return nil
 }
 
 // heard takes in the message that has come.

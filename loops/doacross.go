@@ -341,14 +341,20 @@ func (x *across) strip(b *batch, i int) error {
 		return err
 	}
 	began := x.c.Now()
-	x.h.Begin()
-	work := x.compute(b, i, x.own, x.left >= 0, x.right >= 0)
-	x.h.EndPart(work / x.units / float64(x.d.Strip.Len()))
+	work := x.sweep(b, i, x.own, x.left >= 0, x.right >= 0)
 	x.tuner.timed(b.strips[i].Len(), x.width, work/float64(b.strips[i].Len()), (x.c.Now() - began).Seconds())
 	if err := x.sendDowns(b, i, x.h.NextEnd()); err != nil {
 		return err
 	}
 	return x.mail.send(x.left, tagUp, x.tokenUp(b, i), x.ups(b, i, x.own.Lo))
+}
+
+// sweep is compute as part of what this rank computes.
+func (x *across) sweep(b *batch, i int, rows Range, lo, hi bool) (work float64) {
+	x.h.Begin()
+	work = x.compute(b, i, rows, lo, hi)
+	x.h.EndPart(work / x.units / float64(x.d.Strip.Len()))
+	return work
 }
 
 // sendDowns sends the last row's part of strip i to the right, and where the boundary to the right is to be behind this strip.

@@ -33,10 +33,13 @@ func (x *across) hook(b *batch, i int) error {
 			return err
 		}
 	}
-	if _, err := x.h.Hook(); err != nil {
+	moved, err := x.h.Hook()
+	if err != nil {
 		return err
 	}
-	x.setOwn()
+	if moved {
+		x.setOwn()
+	}
 	if i == len(b.strips)-1 && x.wider > 0 {
 		return x.widen()
 	}
@@ -86,9 +89,7 @@ func (l leaner) CatchUp(have dist.Range, hook int) error {
 		if b == x.past.current() && i >= x.done {
 			return nil
 		}
-		x.h.Begin()
-		work := x.compute(b, i, rows, true, true)
-		x.h.EndPart(work / x.units / float64(x.d.Strip.Len()))
+		x.sweep(b, i, rows, true, true)
 		if err := x.sendDowns(b, i, x.own.Hi); err != nil {
 			return err
 		}
