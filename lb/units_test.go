@@ -408,11 +408,17 @@ func TestDecisionsAreValidWhateverTheStatuses(t *testing.T) {
 }
 
 func TestSteadyStateAllocatesNothingPerRank(t *testing.T) {
+	// The fewest of single interactions: the mean also counts what the garbage
+	// collector and growing histories allocate meanwhile.
 	allocations := func(ranks int) float64 {
 		b, st := steady(t, ranks)
-		return testing.AllocsPerRun(20, func() { b.Decide(st) })
+		fewest := math.Inf(1)
+		for range 20 {
+			fewest = min(fewest, testing.AllocsPerRun(1, func() { b.Decide(st) }))
+		}
+		return fewest
 	}
-	assert.LessOrEqual(t, allocations(1000), allocations(8)+1)
+	assert.LessOrEqual(t, allocations(1000), allocations(8))
 	assert.Less(t, allocations(8), 10.0)
 }
 
