@@ -56,8 +56,9 @@ type Free struct {
 	period  time.Duration // until the next status, from the last instruction
 	next    time.Duration // when the next status is due
 	final   bool
-	awaited int       // transfers announced by instructions that have not arrived
-	landing []landing // those of them whose data is on its way, in the order of their headers
+	held    *instruction // obeyed behind the chunk under way, which has some of what it wants
+	awaited int          // transfers announced by instructions that have not arrived
+	landing []landing    // those of them whose data is on its way, in the order of their headers
 	helper  helper
 	obeyed  int
 
@@ -272,6 +273,9 @@ func (f *Free) timeChunk() {
 			f.slowest = f.rate
 		}
 		trying := !f.grain.settled
+		if trying {
+			f.slowest = f.rate // the longer the faster, perhaps
+		}
 		alone := f.rate // as if nobody else used the core
 		if cpu := f.cpuTime() - f.startCPU; cpu > 0 && took >= worthCPUTime {
 			alone = units / cpu.Seconds()
@@ -279,9 +283,14 @@ func (f *Free) timeChunk() {
 		if f.active {
 			f.grain.learn(f.chunk.Len(), alone, took.Seconds()/f.quantum, 1+f.lap.hooks)
 		}
-		if trying && f.grain.settled {
-			f.closeBooks(f.c.Now()) // the rate with short chunks says nothing about the rate from here on
-		}
+		f.settles(trying)
+	}
+}
+
+// settles ends the trials: the rate with short chunks says nothing about the rate from here on.
+func (f *Free) settles(trying bool) {
+	if trying && f.grain.settled {
+		f.closeBooks(f.c.Now())
 	}
 }
 
@@ -340,7 +349,9 @@ func (f *Free) cut() part {
 		aim := max(f.period/8, 100*time.Microsecond)
 		units := max(f.slowest*aim.Seconds(), f.rate*min(aim, worthHook).Seconds())
 		regular := f.loop.Weights.Front(front.Range, units)
-		n = f.grain.next(regular, f.iterationsLeft(), front.Len())
+		trying := !f.grain.settled
+		n = f.grain.next(regular, f.iterationsLeft(), front.Len(), f.iterations())
+		f.settles(trying)
 	}
 	p := part{Range: dist.Span(front.Lo, front.Lo+n), repetition: front.repetition}
 	front.Lo += n
@@ -365,6 +376,12 @@ func (f *Free) Annotate() {
 // length, when it has run dry, or when the master calls. A rank that has work reports once at most and goes on with it:
 // otherwise a period shorter than an interaction would keep all ranks talking for ever.
 func (f *Free) hook() error {
+	if in := f.held; in != nil {
+		f.held = nil
+		if err := f.obey(in); err != nil {
+			return err
+		}
+	}
 	reported := false
 	for {
 		if err := f.receive(); err != nil {
@@ -427,9 +444,7 @@ func (f *Free) receive() error {
 	}
 	if f.master != nil {
 		if in := f.master.take(f.k - 1); in != nil {
-			if err := f.obey(in); err != nil {
-				return err
-			}
+			return f.hear(in)
 		}
 	}
 	return nil
@@ -459,7 +474,7 @@ func (f *Free) handle(from int, b []byte) error {
 		if err != nil {
 			return err
 		}
-		return f.obey(in)
+		return f.hear(in)
 	case kindCall:
 		var err error
 		f.called, err = decodeCall(body)
@@ -512,6 +527,21 @@ func (f *Free) closeBooks(now time.Duration) {
 	f.since = now
 }
 
+// hear obeys an instruction, or holds it for the end of the chunk under way where it asks for more than the queue has.
+func (f *Free) hear(in *instruction) error {
+	asked := 0.0
+	for _, t := range in.transfers {
+		if t.To != f.c.Rank() {
+			asked += t.Units
+		}
+	}
+	if !f.chunk.Empty() && asked > f.queued() {
+		f.held = in
+		return nil
+	}
+	return f.obey(in)
+}
+
 func (f *Free) obey(in *instruction) error {
 	if in.interaction != f.k-1 || !f.waiting {
 		return fmt.Errorf("rank %d expected instruction %d and got %d", f.c.Rank(), f.k-1, in.interaction)
@@ -552,12 +582,18 @@ func seconds(x float64) time.Duration {
 // remaining is the work units that are left to do here. Summed anew each time: differences of sums would leave a rest that
 // is not exactly 0 at the end, and the master would go on dividing it.
 func (f *Free) remaining() float64 {
+	units := f.queued()
+	if !f.chunk.Empty() {
+		units += f.unitsLeft(f.chunk) - f.lap.units
+	}
+	return units
+}
+
+// queued is the same without the chunk under way.
+func (f *Free) queued() float64 {
 	units := 0.0
 	for _, p := range f.queue {
 		units += f.unitsLeft(p)
-	}
-	if !f.chunk.Empty() {
-		units += f.unitsLeft(f.chunk) - f.lap.units
 	}
 	return units
 }

@@ -2,9 +2,8 @@ package hooks
 
 import (
 	"fmt"
+	"slices"
 	"time"
-
-	"shiftwork/dist"
 )
 
 // landing is a transfer whose header has come.
@@ -22,7 +21,7 @@ func (f *Free) give(in *instruction) error {
 		if t.To == f.c.Rank() {
 			continue
 		}
-		parts, units := f.takeTail(t.Units)
+		parts, units := f.take(t.To, t.Units)
 		if err := f.move.giveParts(t.To, tagStatus, encodeParts([]byte{kindTransfer}, parts), parts); err != nil {
 			return err
 		}
@@ -32,24 +31,43 @@ func (f *Free) give(in *instruction) error {
 	return nil
 }
 
-// takeTail removes the iterations that would be done last, so many that their remaining work units come nearest to
-// units. The rank may have done some of them since it reported, so it may be fewer, or none.
-func (f *Free) takeTail(units float64) (parts []part, taken float64) {
-	for len(f.queue) > 0 {
-		last := &f.queue[len(f.queue)-1]
-		each := float64(f.loop.Repeat - last.repetition)
-		n := f.loop.Weights.Tail(last.Range, (units-taken)/each)
-		if n == 0 {
+// take removes iterations for another rank, so many that their remaining work units come nearest to units. The rank may have done some
+// of them since it reported, so it may be fewer, or none. Where the loop is repeated they are those next to that rank's, which makes one
+// chunk of its own and these; else those that would be done last.
+func (f *Free) take(to int, units float64) (parts []part, taken float64) {
+	below := f.loop.Repeat > 1 && to < f.c.Rank()
+	byIndex := func(a, b part) int { return a.Lo - b.Lo }
+	rest := slices.Clone(f.queue)
+	if f.loop.Repeat > 1 {
+		slices.SortFunc(rest, byIndex)
+	}
+	if !below {
+		slices.Reverse(rest)
+	}
+	f.queue = f.queue[:0]
+	for i, p := range rest {
+		each := float64(f.loop.Repeat - p.repetition)
+		given, kept := p, p
+		if below {
+			given.Hi = p.Lo + f.loop.Weights.Front(p.Range, (units-taken)/each)
+			kept.Lo = given.Hi
+		} else {
+			given.Lo = p.Hi - f.loop.Weights.Tail(p.Range, (units-taken)/each)
+			kept.Hi = given.Lo
+		}
+		if !given.Empty() {
+			parts = append(parts, given)
+			taken += each * f.loop.Weights.Units(given.Range)
+		}
+		if !kept.Empty() {
+			f.insert(kept)
+		}
+		if !given.Empty() && !kept.Empty() {
+			for _, p := range rest[i+1:] {
+				f.insert(p)
+			}
 			break
 		}
-		p := part{Range: dist.Span(last.Hi-n, last.Hi), repetition: last.repetition}
-		parts = append(parts, p)
-		taken += each * f.loop.Weights.Units(p.Range)
-		last.Hi -= n
-		if !last.Empty() {
-			break
-		}
-		f.queue = f.queue[:len(f.queue)-1]
 	}
 	return parts, taken
 }

@@ -7,7 +7,8 @@ import "math"
 // the rank's: so little that fewer need not be tried if more turn out to be cheaper. Then four times more are tried, or two where that
 // takes a balancing period, as long as that makes an iteration at least grainGain cheaper, or by more than the delay costs, or, where it does not,
 // four times fewer as long as that does not make it dearer. Each length is tried twice and the faster one counts, by CPU time where that can be had, so
-// that being descheduled is not taken for a property of the body; once will do where much is gained.
+// that being descheduled is not taken for a property of the body; once will do where much is gained. The trials also tell what a call costs,
+// and so which length is cheapest.
 type grain struct {
 	size              int     // iterations of the next chunk, or, once settled, of the shortest chunk that is as fast as any
 	earlier, previous trial   // what was tried last, in the order in which it was
@@ -17,17 +18,22 @@ type grain struct {
 	settled           bool
 	pieces            bool // there are hooks within a chunk, so that it need not be short
 
-	first, firstRate float64 // length of the first trial, and its rate
-	call             float64 // iterations that take as long as a call for none, by the trials
-	quanta           float64 // scheduling quanta that an iteration keeps news and work waiting, by the latest chunk
+	each       int     // iterations that the rank has of a repetition
+	longest    int     // length that was tried
+	putOff     int     // trials in a row that did not fit into what was at the front
+	call       float64 // iterations that take as long as a call for none, by all that counts
+	told       float64 // the same by the last two trials
+	toldBefore float64 // by the two before
+	quanta     float64 // scheduling quanta that an iteration keeps news and work waiting, by the latest chunk
 
-	binding       bool    // the next chunk would be shorter but for size
-	doubt         doubt   // where in a comparison with a chunk of another length
-	before, other float64 // work units/s: of the chunk before the shorter or longer one, and of that one
-	halving       bool    // the shorter chunk is half of the chosen length, not a quarter
-	again         bool    // the next comparison is with a longer chunk
-	agreed        int     // comparisons in a row that found the shorter chunk as fast
-	rest, resting int     // chunks between comparisons, and those left before the next
+	binding       bool  // the next chunk would be shorter but for size
+	chosen        bool  // it is as long as it should be, but for cutting a repetition evenly
+	doubt         doubt // where in a comparison with a chunk of another length
+	before, other trial // the chunk before the shorter or longer one, and that one
+	halving       bool  // the shorter chunk is half of the chosen length, not a quarter
+	again         bool  // the next comparison is with a longer chunk
+	agreed        int   // comparisons in a row that found the shorter chunk as fast
+	rest, resting int   // chunks between comparisons, and those left before the next
 }
 
 // trial is a length in iterations and its rate in work units/s; 0, 0: none.
@@ -48,6 +54,8 @@ const (
 const (
 	grainStep, grainHalfStep = 4, 2
 	grainGain                = 1.05
+	// grainSame is how much faster a longer chunk may be and count as equally fast.
+	grainSame = 1.01
 	// grainPeriod is the usual balancing period in quanta, (15).
 	grainPeriod = 10
 	// grainClear is a gain that one trial proves.
@@ -68,10 +76,14 @@ const (
 	grainShare = 1.0 / 16
 	// grainWorthMoving is how many iterations are worth moving, in those that a call costs.
 	grainWorthMoving = 1.5
+	// grainRound divides the length of longer chunks: vectors and tiles of a body that works on many iterations at once.
+	grainRound = 8
 	// grainWait is how many chunks the choice is trusted before the first comparison: the trials have just compared.
 	grainWait = 4
 	// grainDoubt is the part of the time that comparisons may cost, as far as it is known what a call costs.
 	grainDoubt = 0.01
+	// grainPutOff is how often in a row a trial waits for the next repetition.
+	grainPutOff = 2
 	// grainRest is the most chunks from one comparison to the next, which costs a body that does like long chunks one
 	// short one: about 1 % of the time at a chunk in 64 of a body that is twice as slow.
 	grainRest = 64
@@ -87,9 +99,9 @@ func (g *grain) learn(n int, rate, quanta float64, parts int) {
 	if n != g.size {
 		return
 	}
-	g.best = max(g.best, rate)
+	g.best, g.longest = max(g.best, rate), max(g.longest, n)
 	first := g.previous.length == 0 && g.size > 1 // nothing to compare with, and a trial too many costs as much as it is long
-	g.learnCall(float64(n), rate)
+	g.learnCall()
 	clear := first || !g.down && g.previous.length > 0 && g.best > grainClear*g.previous.rate
 	if g.samples++; g.samples < grainSamples && quanta < longTrial && !clear {
 		return
@@ -112,7 +124,7 @@ func (g *grain) learn(n int, rate, quanta float64, parts int) {
 		g.size, g.best, g.down = g.previous.length, g.previous.rate, true // longer ones are no better, from the first length on
 		g.shorter()
 	default:
-		g.earlier, g.previous = g.previous, trial{g.size, g.best}
+		g.earlier, g.previous, g.toldBefore = g.previous, trial{g.size, g.best}, g.told
 		g.best, g.samples = 0, 0
 		g.size *= g.step()
 	}
@@ -129,25 +141,39 @@ func (g *grain) step() int {
 // worth is how many times faster than a shorter chunk a longer one must be. A chunk that is too short cannot be made up for
 // later, one that is too long is found out.
 func (g *grain) worth(shorter, longer int) float64 {
-	later := 1 + grainDelay*float64(longer-shorter)*g.quanta
 	if longer < grainStep*shorter {
-		return later
+		return g.later(shorter, longer)
 	}
-	return max(grainGain, later)
+	return max(grainGain, g.later(shorter, longer))
 }
 
-// learnCall makes of two trials what a call costs: a chunk of n iterations takes as long as n + call. Iterations cannot be told
-// from the call where both trials took as long.
-func (g *grain) learnCall(n, rate float64) {
-	if g.firstRate == 0 {
-		g.first = n
+// later is how many times as long everything takes for what the longer chunk delays.
+func (g *grain) later(shorter, longer int) float64 {
+	return 1 + grainDelay*float64(longer-shorter)*g.quanta
+}
+
+// learnCall makes of the last two trials what a call costs: a chunk of n iterations takes as long as n + call. Iterations cannot be told from the
+// call where both trials took as long. Of this and the two trials before counts what says less: one of them may have been disturbed, or have met
+// light iterations, then heavy ones.
+func (g *grain) learnCall() {
+	if g.previous.length == 0 {
+		return
 	}
-	if n == g.first {
-		g.firstRate = max(g.firstRate, rate)
+	n := [2]float64{float64(g.previous.length), float64(g.size)}
+	rate := [2]float64{g.previous.rate, g.best}
+	if g.down {
+		n[0], n[1], rate[0], rate[1] = n[1], n[0], rate[1], rate[0]
 	}
-	if few, many := g.first/g.firstRate, n/g.best; n > g.first {
-		g.call = min(max(0, (few*n-many*g.first)/max(many-few, 1e-9*few)), n)
+	few, many := n[0]/rate[0], n[1]/rate[1]
+	g.told = min(max(0, few*n[1]-many*n[0])/max(many-few, 1e-9*few), n[1])
+	if g.call = g.told; g.earlier.length > 0 {
+		g.call = min(g.told, g.toldBefore)
 	}
+}
+
+// cheapest is the length at which what calls cost, call/n of the time, and what their delay costs, grainDelay quanta n, are least.
+func (g *grain) cheapest() int {
+	return int(min(math.Sqrt(max(g.call, 1e-9)/(grainDelay*g.quanta)), math.MaxInt32))
 }
 
 // shorter goes on to a quarter of a length that is good enough.
@@ -164,29 +190,32 @@ func (g *grain) shorter() {
 // reconsider takes in the rate of a chunk of n iterations once the length is chosen. long says that it took so much time
 // that an error is dear.
 func (g *grain) reconsider(n int, rate float64, long bool) {
-	if !g.binding || n != g.length() {
-		g.doubt = doubtNone // the end is near, or the period asks for longer chunks
+	if !g.binding && !g.again {
+		g.doubt = doubtNone // the period asks for longer chunks
 		return
+	}
+	if !g.chosen {
+		return // a repetition's rest, or the end is near
 	}
 	switch g.doubt {
 	case doubtNone:
 		if g.resting--; g.resting <= 0 {
-			g.before, g.doubt = rate, doubtOther
+			g.before, g.doubt = trial{n, rate}, doubtOther
 		}
 	case doubtOther:
-		g.other, g.doubt = rate, doubtAfter
+		g.other, g.doubt = trial{n, rate}, doubtAfter
 	case doubtAfter:
-		mean := (g.before + rate) / 2
+		mean := (g.before.rate + rate) / 2
 		if g.again {
-			if g.again, g.doubt = false, doubtNone; g.other > mean*g.worth(g.size, grainStep*g.size) {
-				g.size *= grainStep
+			if g.again, g.doubt = false, doubtNone; g.other.rate > mean*g.worth(g.before.length, g.other.length) {
+				g.size = g.other.length
 			}
 			g.rest = max(grainWait, g.restByCost())
 			g.resting = g.rest
 			return
 		}
-		g.before, g.doubt = rate, doubtOther
-		if g.other*grainGain < mean {
+		same := max(grainSame, g.later(g.other.length, n))
+		if g.before, g.doubt = (trial{n, rate}), doubtOther; g.other.rate*same < mean {
 			g.agreed, g.doubt, g.halving = 0, doubtNone, !g.halving
 			g.rest = min(max(2*max(1, g.rest), g.restByCost()), grainRest)
 			g.resting = g.rest
@@ -199,30 +228,34 @@ func (g *grain) reconsider(n int, rate float64, long bool) {
 	}
 }
 
-// length is that of the next chunk, where the choice and not the period sets it.
-func (g *grain) length() int {
+// wanted is the length of the next chunk where the period asks for regular.
+func (g *grain) wanted(regular int) int {
+	n := g.shortened()
 	switch {
 	case g.doubt != doubtOther:
-		return g.size
+		n = g.size
 	case g.again:
-		return grainStep * g.size
+		n = grainStep * max(g.size, regular)
 	}
-	return g.shortened()
+	return min(max(n, regular), g.each)
 }
 
 // shortened is the length that is compared with the chosen one. The trials have missed by half of their step at most; once that has turned
 // out to be as good, there is more wrong.
 func (g *grain) shortened() int {
 	if g.halving {
-		return max(1, g.size/grainHalfStep)
+		return max(1, min(g.size, g.each)/grainHalfStep)
 	}
-	return max(1, g.size/grainStep)
+	return max(1, min(g.size, g.each)/grainStep)
 }
 
-// settle stops trying.
+// settle stops trying. What is cheapest may be longer than size, if that long has been tried.
 func (g *grain) settle(size int) {
 	g.settled, g.halving = true, true
 	g.size = max(1, size)
+	if g.quanta > 0 {
+		g.size = max(g.size, min(g.cheapest(), g.longest))
+	}
 	g.rest = max(grainWait, g.restByCost())
 	g.resting = g.rest
 }
@@ -232,29 +265,23 @@ func (g *grain) restByCost() int {
 	return int(min(g.call/(grainDoubt*float64(g.size)), grainRest))
 }
 
-// extrapolate settles where a longer trial would take too much of the work. An iteration takes a + b/length by the last two
-// trials. Taken is the length n at which that and what its delay costs are least, b/(a n) + grainDelay quanta n, unheard: from that of
-// the last trial but one up to that of the next one and to most.
+// extrapolate settles where a longer trial would take too much of the work: at what is cheapest, though nobody has tried it, from the length
+// of the last trial but one up to that of the next one and to most.
 func (g *grain) extrapolate(most int) {
-	longest := min(g.size, most)
-	last, before := g.previous, g.earlier
-	g.settle(max(last.length, g.size/grainStep))
-	if !(before.rate > 0 && last.rate > before.rate) {
-		return
+	next, last, before := g.size, g.previous, g.earlier
+	g.settle(max(last.length, next/grainStep))
+	if before.rate > 0 && last.rate > before.rate {
+		g.size = max(before.length, min(g.cheapest(), max(g.size, min(next, most))))
 	}
-	b := (1/before.rate - 1/last.rate) / (1/float64(before.length) - 1/float64(last.length))
-	a := 1/last.rate - b/float64(last.length)
-	g.size = max(g.size, longest)
-	if n := math.Sqrt(b / (a * grainDelay * g.quanta)); a > 0 && n < float64(g.size) {
-		g.size = max(int(n), before.length)
-	}
-	g.rest, g.resting = grainWait, grainWait // a length that nobody has tried
+	g.rest, g.resting = grainWait, grainWait
 }
 
 // next is the length of the next chunk, in iterations, of a rank that would do `regular` of them between two hooks and
-// has `left` to do, each repetition counted, `front` of them at once at most. As the end comes near, no chunk takes more
-// than half of what is left, or what a call costs.
-func (g *grain) next(regular, left, front int) int {
+// has `left` to do, each repetition counted, `front` of them at once at most, and `each` in each repetition. As the end
+// comes near, no chunk takes more than half of what is left, or what a call costs. What is at the front is cut evenly, where
+// more follows, and in multiples of grainRound.
+func (g *grain) next(regular, left, front, each int) int {
+	g.each = each
 	if g.size == 0 {
 		first := grainFirst * float64(front)
 		if g.pieces {
@@ -263,19 +290,46 @@ func (g *grain) next(regular, left, front int) int {
 		for g.size = 1; !g.settled && float64(grainStep*g.size) <= first; g.size *= grainStep {
 		}
 	}
-	if !g.settled && !g.down && g.size > 1 && (g.size > front || float64(g.size) > grainShare*float64(left)) {
-		g.extrapolate(min(front, int(2*grainShare*float64(left))))
+	if !g.settled && !g.down && g.size > 1 {
+		if g.putOff++; g.size <= front {
+			g.putOff = 0 // else this is a repetition's rest, or has come from elsewhere
+		}
+		if g.size > each || g.putOff > grainPutOff || float64(g.size) > grainShare*float64(left) {
+			whole := each
+			if g.pieces {
+				whole *= grainHalfStep // it may come to have more
+			}
+			g.extrapolate(min(whole, int(2*grainShare*float64(left))))
+		}
 	}
-	n := g.size
+	want := g.size
 	if g.settled {
 		g.binding = g.size > max(1, regular)
-		n = max(g.length(), regular)
+		want = g.wanted(regular)
 	}
-	n = min(n, max(left/2, int(g.call)), front)
+	most := min(max(left/2, int(g.call)), front)
+	n := min(want, most)
+	g.chosen = n == want
+	if g.settled && left > front && n > 0 {
+		if g.doubt != doubtOther {
+			n = g.evenly(front, n)
+		}
+		g.chosen = g.chosen || n == front && grainStep*n >= (grainStep-1)*want
+	}
+	if n > grainRound {
+		n = min((n+grainRound-1)/grainRound*grainRound, most)
+	}
 	if float64(left-n) < g.call && left <= front {
 		n = left
 	}
 	return max(1, n)
+}
+
+// evenly cuts so many iterations into chunks of n at most, or one of them into fewer by what a call costs, and returns the length of the
+// first: what remains behind chunks of just n would be short, and dear where a call costs much.
+func (g *grain) evenly(iterations, n int) int {
+	chunks := max(1, (iterations-int(g.call)+n-1)/n)
+	return (iterations + chunks - 1) / chunks
 }
 
 // least is how many iterations are worth moving: the taker needs a call more for them.

@@ -11,10 +11,10 @@ func try(t *testing.T, left int, rate func(n int) float64) int {
 	t.Helper()
 	var g grain
 	for range 100 {
-		n := g.next(1, left, left)
+		n := g.next(1, left, left, left)
 		g.learn(n, rate(n), 0, 1)
 		if left -= n; g.settled {
-			return g.next(1, left, left)
+			return g.next(1, left, left, left)
 		}
 	}
 	t.Fatal("never settled")
@@ -40,7 +40,7 @@ func TestGrain(t *testing.T) {
 func TestTheFirstTrialIsASmallPartOfTheWork(t *testing.T) {
 	for front, want := range map[int]int{1: 1, 100: 1, 1023: 1, 1024: 4, 2000: 4, 100000: 256} {
 		var g grain
-		assert.Equal(t, want, g.next(1, front, front), "%d iterations", front)
+		assert.Equal(t, want, g.next(1, front, front, front), "%d iterations", front)
 	}
 	for _, enough := range []int{1, 4, 16, 64, 256} { // a sixteenth of enough iterations cost as much as a call
 		got := try(t, 100000, func(n int) float64 { return float64(n) / (float64(n) + float64(enough)/16) })
@@ -50,22 +50,22 @@ func TestTheFirstTrialIsASmallPartOfTheWork(t *testing.T) {
 
 func TestGrainNearTheEnd(t *testing.T) {
 	g := grain{size: 64, settled: true}
-	assert.Equal(t, 64, g.next(1, 1000, 1000))
-	assert.Equal(t, 200, g.next(200, 1000, 1000), "longer where the hook allows it")
-	assert.Equal(t, 40, g.next(1, 80, 80))
-	assert.Equal(t, 1, g.next(1, 2, 2))
-	assert.Equal(t, 1, g.next(1, 1, 1))
+	assert.Equal(t, 64, g.next(1, 1000, 1000, 1000))
+	assert.Equal(t, 200, g.next(200, 1000, 1000, 1000), "longer where the hook allows it")
+	assert.Equal(t, 40, g.next(1, 80, 80, 80))
+	assert.Equal(t, 1, g.next(1, 2, 2, 2))
+	assert.Equal(t, 1, g.next(1, 1, 1, 1))
 	g = grain{size: 48, settled: true, call: 20} // a call takes as long as 20 iterations: rather that than many calls at the end
-	assert.Equal(t, 48, g.next(1, 100, 100))
-	assert.Equal(t, 30, g.next(1, 60, 60))
-	assert.Equal(t, 30, g.next(1, 30, 30))
-	assert.Equal(t, 10, g.next(1, 30, 10), "the rest is elsewhere")
+	assert.Equal(t, 48, g.next(1, 100, 100, 100))
+	assert.Equal(t, 30, g.next(1, 60, 60, 60))
+	assert.Equal(t, 30, g.next(1, 30, 30, 30))
+	assert.Equal(t, 10, g.next(1, 30, 10, 10), "the rest is elsewhere")
 }
 
 func TestWhatACallCostsIsLearned(t *testing.T) {
 	g := grain{}
 	for left := 10000; !g.settled; {
-		n := g.next(1, left, left)
+		n := g.next(1, left, left, left)
 		g.learn(n, float64(n)/(float64(n)+20), 0, 1)
 		left -= n
 	}
@@ -88,7 +88,7 @@ func settledAt(size int) grain { return grain{size: size, settled: true} }
 func rounds(g *grain, count int, quanta float64, rate func(n, round int) float64) []int {
 	var lengths []int
 	for round := range count {
-		n := g.next(1, 1e9, 1e9)
+		n := g.next(1, 1e9, 1e9, 1e9)
 		lengths = append(lengths, n)
 		g.learn(n, rate(n, round), quanta, 1)
 	}
@@ -122,7 +122,7 @@ func TestALengthTooShortIsCorrected(t *testing.T) {
 		rate := func(n int) float64 { n = c.until(n); return float64(n) / (float64(n) + 20) }
 		var g grain
 		for left := 1300; !g.settled; {
-			n := g.next(1, left, left)
+			n := g.next(1, left, left, left)
 			if n < 64 {
 				g.learn(n, rate(n), 0.05*float64(n), 1)
 			} else {
@@ -150,8 +150,8 @@ func TestALengthThatPaysStays(t *testing.T) {
 	// Where the period asks for longer chunks anyway, there is nothing to doubt.
 	g = settledAt(8)
 	for range 100 {
-		assert.Equal(t, 50, g.next(50, 1e9, 1e9))
-		g.learn(50, 1, 2*longChunk, 1)
+		assert.Equal(t, 56, g.next(50, 1e9, 1e9, 1e9), "in eights")
+		g.learn(56, 1, 2*longChunk, 1)
 	}
 }
 
@@ -159,7 +159,7 @@ func TestALengthThatPaysStays(t *testing.T) {
 func TestTrialsEndAtTheEndOfTheBlock(t *testing.T) {
 	var g grain
 	for range 20 {
-		n := g.next(1, 1e9, 40)
+		n := g.next(1, 1e9, 40, 40)
 		assert.LessOrEqual(t, n, 40)
 		g.learn(n, float64(n), 0, 1)
 	}
@@ -173,7 +173,7 @@ func TestLongChunksMustBeWorthTheirDelay(t *testing.T) {
 	length := func(quanta float64) int {
 		var g grain
 		for left := 1300; !g.settled; {
-			n := g.next(1, left, left)
+			n := g.next(1, left, left, left)
 			g.learn(n, float64(n)/(float64(n)+2), quanta*(float64(n)+2), 1)
 			left -= n
 		}

@@ -16,7 +16,7 @@ type lap struct {
 
 // Within is the hook within a chunk, for iterations so long, or best done so many at once, that news and work should not wait for the
 // end of a chunk. The loop calls it when a part of the chunk that Next returned, above 0 and below 1, is done. The rank reports and
-// obeys as in Next, but gives away nothing of the chunk. Called earlier than a hook is worth it returns at once.
+// obeys as in Next, but gives away nothing of the chunk before its end. Called earlier than a hook is worth it returns at once.
 func (f *Free) Within(part float64) error {
 	if !present || !f.active || f.chunk.Empty() {
 		return nil

@@ -354,3 +354,17 @@ func TestPiecesLetWorkMoveInTheMidstOfARow(t *testing.T) {
 	assert.Less(t, took(100), 27.1)
 	assert.Greater(t, took(1), 27.9, "or there is nothing to gain")
 }
+
+// Where a call costs much a chunk is all that a rank has of a repetition. Instructions come in its midst, when nothing can be given away.
+func TestRowsOfTheChunkUnderWayMoveAtItsEnd(t *testing.T) {
+	const rows, repeat, speed, call, pieces = 200, 400, 1e4, 25, 4 // rows/s; rows that take as long as a call
+	cfg := machine(0, 2)
+	cfg.Speed = [][]sim.Step{sim.Constant(speed), {{Speed: speed}, {From: 1, Speed: speed / 2}}}
+	took := timeOf(t, cfg, rows, func(c *sim.Comm, d *loops.DOALL) {
+		d.Repeat, d.Pieces = repeat, pieces
+		d.Piece = func(_ int, rows loops.Range, _ int) { c.Work(float64(rows.Len()+call) / pieces) }
+	})
+	// Together they do 2 rows at a time for 1 s and 1.5 from then on, each repetition with a call for both.
+	ideal := 1 + (repeat*(rows+2*call)/speed-2)/1.5
+	assert.Less(t, took, 1.05*ideal)
+}

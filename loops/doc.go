@@ -61,7 +61,7 @@
 // A rank reports, gives and takes between two calls of Body. Where an iteration takes longer than a rank should be deaf, or a call
 // for few costs as much as one for many (a matrix product reads all of B), Piece does it in pieces, with a hook between them:
 //
-//	rows 0-127   columns 0-479 | hook | columns 480-959 | hook | ...
+//	rows 0-127   columns 0-335 | hook | columns 336-671 | hook | ...
 //
 // # Stopping and going on
 //

@@ -18,9 +18,8 @@ const (
 	panelInner = 32
 )
 
-// groupCols columns of B are one of its groups: with tileDepth rows of them a few hundred KiB, and groupRows x groupCols elements of
-// C are a quarter to a half of a second-level cache.
-const groupCols = 480
+// groupUnit columns are whole tiles, of each kernel.
+const groupUnit = 24
 
 // Right is B, the right factor of many products, laid out in the order in which Multiply reads it.
 type Right struct {
@@ -42,6 +41,14 @@ func Pack(inner, cols int, b []float64) Right {
 // Groups is into how many groups of columns b, and so a product, can be cut; at least 1.
 func (b Right) Groups() int { return max(1, (b.cols+groupCols-1)/groupCols) }
 
+// group is the first column of a group and the one behind its last. Groups are of equal size but for whole tiles.
+func (b Right) group(g int) (left, right int) {
+	border := func(g int) int {
+		return min((g*b.cols/b.Groups()+groupUnit-1)/groupUnit*groupUnit, b.cols)
+	}
+	return border(g), border(g + 1)
+}
+
 // Multiply sets the columns of c = a b that belong to one group of b's, 0 to Groups()-1. Rows follow one another: a holds rows x
 // inner values, c rows x cols. It runs on the calling goroutine alone. In programs that are built with the tag openblas it is OpenBLAS's
 // dgemm, else the bits are those of Reference.
@@ -57,8 +64,8 @@ func Multiply(rows int, a []float64, b Right, group int, c []float64) {
 		clear(c[:rows*b.cols]) // a sum over nothing is 0
 		return
 	}
-	left := group * groupCols
-	multiply(rows, b.inner, b.cols, left, min(left+groupCols, b.cols), a, b.packed, c)
+	left, right := b.group(group)
+	multiply(rows, b.inner, b.cols, left, right, a, b.packed, c)
 }
 
 // Reference sets c = a b, where b holds inner x cols values, row by row, with the BLAS that blas64 has registered: with gonum's own

@@ -9,3 +9,7 @@ const (
 	Slow  = ""
 	Exact = true
 )
+
+// groupCols columns of B are one of its groups, at most: with a tile's depth of rows of them a few hundred KiB, and with a group's
+// rows so many elements of C are a quarter to a half of a second-level cache.
+const groupCols = 480

@@ -46,6 +46,22 @@ func drawSizes(t *rapid.T) (rows, inner, cols int) {
 	return around("rows", panelRows, 128), around("inner", 2*panelInner, 128), around("cols", panelCols, 480)
 }
 
+func TestGroupsAreOfEqualSize(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := Right{inner: 1, cols: rapid.IntRange(1, 5000).Draw(t, "cols")}
+		behind := 0
+		for g := range b.Groups() {
+			left, right := b.group(g)
+			require.Equal(t, behind, left)
+			require.LessOrEqual(t, right-left, groupCols)
+			require.InDelta(t, float64(b.cols)/float64(b.Groups()), right-left, groupUnit)
+			require.True(t, right%groupUnit == 0 || right == b.cols, "columns up to %d cut a tile", right)
+			behind = right
+		}
+		require.Equal(t, b.cols, behind)
+	})
+}
+
 func TestMultiplyIsTheProduct(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		rows, inner, cols := drawSizes(t)
