@@ -32,8 +32,8 @@ func fewest(lanes int) int { return lanes * 3 / 8 }
 // at least 1 row and narrowest to widest columns. It returns the bits of the largest change if track is set, else 0.
 //
 // It writes nothing but the block. It reads the row above, the row below and the columns at both sides; also, because
-// it reads columns in pairs, one value more at the right if cols is even, up to first[rows*stride+cols+1], and in place
-// of lanes that wait for their first row any value between the row above and this one.
+// it reads columns in pairs, one value more at the right if cols is even, up to first[rows*stride+cols+1], up to three more in rows
+// with 16 below them, and in place of lanes that wait for their first row any value between the row above and this one.
 //
 //go:noescape
 func wave16(first *float64, stride, rows, cols int, quarter, keep float64, track bool) (largest uint64)

@@ -6,6 +6,9 @@
 // make pairs; no result of theirs is kept. In the step of this last pair a lane already reads the first pair of its
 // next row.
 //
+// Steps come in twos where all lanes are within their rows (fast), and where each of them ends a row and begins another
+// (change); one by one where some have no row yet, or no more, and where one is left over.
+//
 // Memory has rows, arithmetic wants columns of the wavefront: 8 lanes in a vector, A being lanes 0 to 7 and B 8 to 15.
 // In between are pairs: a quarter of a vector is a pair of a row, even vectors have those of lanes 0 2 4 6 (8 10 12
 // 14), odd ones those of lanes 1 3 5 7 (9 11 13 15). UNPCKs turn pairs into columns and back.
@@ -44,7 +47,9 @@
 #define rewind    288 // bytes from the pointer of lane 16 of a group to that of lane 0 of the next
 #define odd       296 // columns of the block in the last pair of a row: 1 or 0
 #define saved     304 // [2] R12, R13
-#define nowhere   320 // [1088] float64: what idle lanes write
+#define ended0    320 // both pairs that the lane writes that ends its row in the first of two steps, before they go where they belong
+#define ended1    352 // the same of the lane that ends it in the second
+#define nowhere   384 // [1088] float64: what idle lanes write
 
 // Joins of two vectors of pairs, the second one's elements counting from 8: both pairs of the rows in the lower half,
 // and of those in the upper half.
@@ -173,8 +178,56 @@ GLOBL join<>(SB), RODATA|NOPTR, $128
 	VMOVUPD y, m4                         \
 	VEXTRACTF64X4 $1, z, m6
 
+// READ2BY gets the next two pairs of lanes l, l+2, l+4 and l+6 by their pointers, and WRITE2BY puts two pairs.
+#define READ2BY(l, y, z, second) \
+	MOVQ (loads+8*l)(SP), AX              \
+	MOVQ (loads+8*l+16)(SP), BX           \
+	VMOVUPD 16(AX)(CX*8), y               \
+	VINSERTF64X4 $1, 16(BX)(CX*8), z, z   \
+	MOVQ (loads+8*l+32)(SP), AX           \
+	MOVQ (loads+8*l+48)(SP), BX           \
+	VMOVUPD 16(AX)(CX*8), Y22             \
+	VINSERTF64X4 $1, 16(BX)(CX*8), Z22, Z22 \
+	VSHUFF64X2 $0xDD, Z22, z, second      \
+	VSHUFF64X2 $0x88, Z22, z, z
+
+#define WRITE2BY(l, y, z, second) \
+	MOVQ (stores+8*l)(SP), AX             \
+	MOVQ (stores+8*l+16)(SP), BX          \
+	VMOVAPD z, Z22                        \
+	VPERMT2PD second, Z29, Z22            \
+	VPERMT2PD second, Z31, z              \
+	VMOVUPD Y22, (AX)(CX*8)               \
+	VEXTRACTF64X4 $1, Z22, (BX)(CX*8)     \
+	MOVQ (stores+8*l+32)(SP), AX          \
+	MOVQ (stores+8*l+48)(SP), BX          \
+	VMOVUPD y, (AX)(CX*8)                 \
+	VEXTRACTF64X4 $1, z, (BX)(CX*8)
+
+// COUNT enters the changes of lanes that count.
+#define COUNT \
+	KMOVB (counts+0)(SP), K4      \
+	KMOVB (counts+1)(SP), K5      \
+	KMOVB (counts+2)(SP), K6      \
+	KMOVB (counts+3)(SP), K7      \
+	VPMAXUQ Z22, Z28, K4, Z28     \
+	VPMAXUQ Z23, Z28, K5, Z28     \
+	VPMAXUQ Z24, Z28, K6, Z28     \
+	VPMAXUQ Z25, Z28, K7, Z28
+
+// LEFT makes left, the value at the left of the row that lane DX begins, its last new value. (The lane after it uses that as its upper
+// neighbour, but in the column that does not count.) It uses BX.
+#define LEFT(left) \
+	MOVL $1, BX                   \
+	SHLXQ DX, BX, BX              \
+	KMOVB BX, K4                  \
+	SHRQ $8, BX                   \
+	KMOVB BX, K5                  \
+	VBROADCASTSD left, K4, Z9     \
+	VBROADCASTSD left, K5, Z11
+
 // func wave16(first *float64, stride, rows, cols int, quarter, keep float64, track bool) (largest uint64)
-TEXT ·wave16(SB), 0, $9088-64
+TEXT ·wave16(SB), 0, $9152-64
 	MOVQ first+0(FP), R8
 	MOVQ stride+8(FP), R11
 	SHLQ $3, R11
@@ -244,6 +297,127 @@ first:
 group:
 	XORQ R10, R10
 	MOVQ steps(SP), DI
+	CMPQ R9, $16
+	JLT step                      // not every lane has a row to begin
+	TESTQ CX, CX
+	JLE step                      // or one to end
+
+	// All lanes end a row and begin one, one after the other: two steps at a time, in which lane R10, which is even, and the next one do.
+	// counts has all lanes when this begins and when it ends.
+change:
+	MOVL $0x10001, R14            // both columns of a lane
+	TESTQ R10, R10
+	JZ endFirst
+	LEAQ -1(R10), DX              // lane R10-1 begins its row
+	MOVQ loads(SP)(DX*8), AX
+	MOVQ AX, stores(SP)(DX*8)
+	LEFT(-8(AX)(CX*8))
+	SHLXQ DX, R14, AX
+	ORL AX, counts(SP)
+endFirst:                         // lane R10 ends its row, and reads the next one from the first pair on
+	MOVQ R8, loads(SP)(R10*8)
+	LEAQ -16(R8)(R11*1), R8
+	SUBL odd(SP), R14
+	SHLXQ R10, R14, AX
+	NOTL AX
+	ANDL AX, counts(SP)
+
+	READ2BY(0, Y12, Z12, Z16)
+	READ2BY(1, Y13, Z13, Z17)
+	READ2BY(8, Y14, Z14, Z26)
+	READ2BY(9, Y15, Z15, Z27)
+	// The second pair of lane R10+1 is the first one of its next row: an odd quarter of A or of B.
+	MOVL $0x300, BX
+	MOVQ R10, AX
+	ANDL $6, AX
+	SHLXQ AX, BX, BX              // in bits 8 to 15
+	MOVQ R10, AX
+	ANDL $8, AX
+	XORL $8, AX
+	SHRXQ AX, BX, BX              // A: in bits 0 to 7
+	KMOVB BX, K4
+	SHRL $8, BX
+	KMOVB BX, K5
+	VBROADCASTF64X2 32(R8)(CX*8), K4, Z17
+	VBROADCASTF64X2 32(R8)(CX*8), K5, Z27
+
+	RELAX((R12)(CX*8), 8(R12)(CX*8), (R13)(CX*8), 8(R13)(CX*8), Z12, Z13, Z14, Z15, Z2, Z3, Z4, Z5, Z18, Z19, Z20, Z21)
+	TESTQ R15, R15
+	JZ firstChanged
+	CHANGES(Z2, Z3, Z4, Z5)
+	COUNT
+firstChanged:
+	// Lane R10 begins its row, the next one ends its own.
+	MOVQ loads(SP)(R10*8), AX
+	MOVQ R10, DX
+	LEFT(8(AX)(CX*8))
+	TESTQ R10, R10
+	JNZ notFirstOfGroup
+	MOVQ AX, R12
+	SUBQ R11, R12
+notFirstOfGroup:
+	MOVL $0x10001, AX
+	SHLXQ R10, AX, AX
+	ORL counts(SP), AX
+	LEAQ 1(R10), DX
+	SHLXQ DX, R14, BX
+	NOTL BX
+	ANDL BX, AX
+	MOVL AX, counts(SP)
+	RELAX(16(R12)(CX*8), 24(R12)(CX*8), 16(R13)(CX*8), 24(R13)(CX*8), Z16, Z17, Z26, Z27, Z18, Z19, Z20, Z21, Z2, Z3, Z4, Z5)
+	TESTQ R15, R15
+	JZ secondChanged
+	CHANGES(Z18, Z19, Z20, Z21)
+	COUNT
+secondChanged:
+
+	// What these two lanes write goes aside first, and from there to two rows each.
+	MOVQ stores(SP)(R10*8), DX
+	MOVQ (stores+8)(SP)(R10*8), R14
+	LEAQ (CX*8), BX
+	LEAQ ended0(SP), AX
+	SUBQ BX, AX
+	MOVQ AX, stores(SP)(R10*8)
+	ADDQ $32, AX                  // ended1
+	MOVQ AX, (stores+8)(SP)(R10*8)
+	WRITE2BY(0, Y12, Z12, Z16)
+	WRITE2BY(1, Y13, Z13, Z17)
+	WRITE2BY(8, Y14, Z14, Z26)
+	WRITE2BY(9, Y15, Z15, Z27)
+	VMOVUPD (ended0+16)(SP), X12
+	VMOVUPD ended1(SP), X13
+	MOVQ loads(SP)(R10*8), AX     // lane R10: the first pair of its next row
+	VMOVUPD X12, 16(AX)(CX*8)
+	MOVQ AX, stores(SP)(R10*8)
+	VMOVUPD X13, (R14)(CX*8)      // lane R10+1: the last pair but one
+	MOVQ R8, (loads+8)(SP)(R10*8)
+	LEAQ -16(R8)(R11*1), R8
+	CMPQ odd(SP), $0
+	JEQ changed
+	MOVQ ended0(SP), AX           // the last columns of both rows
+	MOVQ AX, (DX)(CX*8)
+	MOVQ (ended1+16)(SP), AX
+	MOVQ AX, 16(R14)(CX*8)
+changed:
+	SUBQ $2, R9
+	ADDQ $4, CX
+	SUBQ $2, DI
+	ADDQ $2, R10
+	CMPQ R10, $16
+	JLT change
+
+	// Lane 15 begins its row; below it is the one that lane 0 begins next.
+	MOVQ (loads+8*15)(SP), AX
+	MOVQ AX, (stores+8*15)(SP)
+	MOVL $15, DX
+	LEFT(-8(AX)(CX*8))
+	MOVL $0xFFFFFFFF, AX
+	MOVL AX, counts(SP)
+	LEAQ 16(R8), R13
+	INCQ R10                      // no lane ends a row or begins one
+	TESTQ $1, DI
+	JNZ step
+	JMP fast
 
 step:
 	CMPQ R10, $16
@@ -251,17 +425,10 @@ step:
 	TESTQ R10, R10
 	JZ endRow
 
-	// Lane R10-1 begins the row that it already reads: what is at the left of the row becomes its last new value. (The
-	// lane after it uses that as its upper neighbour, but in the column that does not count.)
+	// Lane R10-1 begins the row that it already reads.
 	LEAQ -1(R10), DX
 	MOVQ loads(SP)(DX*8), AX
-	MOVL $1, BX
-	SHLXQ DX, BX, BX
-	KMOVB BX, K4
-	SHRQ $8, BX
-	KMOVB BX, K5
-	VBROADCASTSD -8(AX)(CX*8), K4, Z9
-	VBROADCASTSD -8(AX)(CX*8), K5, Z11
+	LEFT(-8(AX)(CX*8))
 	// It writes this row if the block has it: R9 is one less than for this lane.
 	MOVQ AX, R14
 	MOVL $0x10001, BX
@@ -331,14 +498,7 @@ relax:
 	TESTQ R15, R15
 	JZ tracked
 	CHANGES(Z2, Z3, Z4, Z5)
-	KMOVB (counts+0)(SP), K4
-	KMOVB (counts+1)(SP), K5
-	KMOVB (counts+2)(SP), K6
-	KMOVB (counts+3)(SP), K7
-	VPMAXUQ Z22, Z28, K4, Z28
-	VPMAXUQ Z23, Z28, K5, Z28
-	VPMAXUQ Z24, Z28, K6, Z28
-	VPMAXUQ Z25, Z28, K7, Z28
+	COUNT
 tracked:
 	VMOVAPD Z18, Z2
 	VMOVAPD Z19, Z3
