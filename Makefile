@@ -23,7 +23,7 @@ MPI := . scripts/env.sh &&
 
 # Packages with tests that start mpirun. They run one after the other: their ranks share the cores.
 # The lab knows only Open MPI's, the one in PATH.
-MPI_PACKAGES := ./comm/mpi/... ./spmd/... ./apps/... ./internal/... ./docs/... $(if $(MPICC),,./scripts/lab/...)
+MPI_PACKAGES := ./comm/mpi/... ./spmd/... ./apps/e2e ./internal/... ./docs/tutorial $(if $(MPICC),,./scripts/lab/...)
 
 setup:
 	@scripts/setup.sh
@@ -45,11 +45,15 @@ lint: setup
 
 test: lint test-nompi test-mpi
 
-# Everything but MPI, twice: with the race detector (which needs cgo, our code does not), and as it builds anywhere. The long tests in virtual
-# time run once: one rank at a time computes there, and the detector makes them ten times as long.
+# Everything but MPI, twice: with the race detector (which needs cgo, our code does not), and as it builds anywhere. The detector makes tests up to ten
+# times as long, so what it could not see is left to the second time: packages in which nothing is concurrent, those that start programs (which are built
+# without it), and the long tests in virtual time, where one rank at a time computes.
+ALONE := filter dist pipeline placement lb internal/closedloop apps/internal/kernel
+PROGRAMS := apps/e2e docs/tutorial scripts/bench scripts/lab
 VIRTUAL := ALeanLeavesRows|ARepeatedLoopLearnsItsWeights|TheChosenBlockSizeIsWithinFivePercentOfTheBest|UniformLoopsDecideAsBefore|LeansAnswerALoadSoon
 test-nompi: setup
-	CGO_ENABLED=1 go test -race -skip '^Test($(VIRTUAL))$$' -timeout 8m -tags nompi ./...
+	CGO_ENABLED=1 go test -race -skip '^Test($(VIRTUAL))$$' -timeout 8m -tags nompi \
+		$$(go list -tags nompi ./... | grep -vxF -f <(printf 'shiftwork/%s\n' $(ALONE) $(PROGRAMS)))
 	CGO_ENABLED=0 go test -timeout 8m -tags nompi ./...
 	CGO_ENABLED=0 go test -C metrics -timeout 8m ./... # a module of its own
 
