@@ -218,6 +218,10 @@ func (h *Hooks) startMaster(first int, start dist.Block) error {
 	if _, err := h.Quantum(); err != nil {
 		return err
 	}
+	moveUnit, err := h.measureMoving()
+	if err != nil {
+		return err
+	}
 	if h.c.Rank() != 0 {
 		return nil
 	}
@@ -227,7 +231,7 @@ func (h *Hooks) startMaster(first int, start dist.Block) error {
 	}
 	setup := lb.Loop{
 		Ranks: h.c.Size(), FirstWorker: first, Start: start, Weights: h.loop.Weights,
-		Movement: movement, Quantum: h.quantum, Interact: h.interact, Learn: h.weights.grid.Cells > 0,
+		Movement: movement, Quantum: h.quantum, Interact: h.interact, MoveUnit: moveUnit, Learn: h.weights.grid.Cells > 0,
 		OneByOne: h.oneByOne.on,
 	}
 	b, err := lb.New(h.cfg, setup)

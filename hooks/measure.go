@@ -31,6 +31,83 @@ func measureInteraction(c comm.Comm) (float64, error) {
 	return comm.AllreduceMax(c, shortest)
 }
 
+const (
+	// trialBytes is how long a message is that tells what data takes to travel: several times what a network takes at once that is slow only on average (a token
+	// bucket of some milliseconds). Loops whose ranks have less are not measured: nothing that they move takes long.
+	trialBytes = 256 << 10
+	// Trials end after leastTrials of them and trialTime, the last one included, or after mostTrials: the shortest is free of competing loads.
+	leastTrials, mostTrials = 2, 12
+	trialTime               = 20 * time.Millisecond
+)
+
+// measureMoving times messages along the line of ranks, from each rank to the next at the same time, as when work moves, and returns what the data of a work unit takes to
+// travel between the two where it takes longest, in s: at least, for packing and waiting come to that. The same on every rank; 0 where there is little data, or where it
+// is not known how much, for it must be packed.
+func (h *Hooks) measureMoving() (float64, error) {
+	bytes := 0
+	for _, a := range h.loop.Arrays {
+		if p, ok := a.(InPlace); ok && !h.block.Empty() {
+			bytes += len(p.Bytes(h.block))
+		}
+	}
+	most, err := comm.AllreduceMax(h.c, float64(bytes))
+	if err != nil || most < trialBytes {
+		return 0, err
+	}
+	out, in := make([]byte, trialBytes), make([]byte, trialBytes)
+	shortest, began := math.Inf(1), h.c.Now()
+	for n := 1; ; n++ {
+		if err := comm.Barrier(h.c); err != nil {
+			return 0, err
+		}
+		took, err := h.trial(out, in)
+		if err != nil {
+			return 0, err
+		}
+		shortest = min(shortest, took.Seconds())
+		enough := []byte{0}
+		if n >= mostTrials || n >= leastTrials && h.c.Now()-began > trialTime {
+			enough[0] = 1
+		}
+		if err := comm.Bcast(h.c, 0, enough); err != nil {
+			return 0, err
+		}
+		if enough[0] == 1 {
+			break
+		}
+	}
+	perUnit := 0.0
+	if h.units > 0 {
+		perUnit = shortest / trialBytes * float64(bytes) / h.units
+	}
+	return comm.AllreduceMax(h.c, perUnit)
+}
+
+// trial sends a message to the rank above, while one comes from the rank below, and returns how long it took until both were over; 0 beside nobody.
+func (h *Hooks) trial(out, in []byte) (time.Duration, error) {
+	began := h.c.Now()
+	var under [2]comm.Request
+	var err error
+	if h.left >= 0 {
+		if under[0], err = h.c.Irecv(h.left, tagTrial, in); err != nil {
+			return 0, err
+		}
+	}
+	if h.right >= 0 {
+		if under[1], err = h.c.Isend(h.right, tagTrial, out); err != nil {
+			return 0, err
+		}
+	}
+	for _, q := range under {
+		if q != nil {
+			if _, err := q.Wait(); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return h.c.Now() - began, nil
+}
+
 // masterClock translates this rank's clock to the master's. Each message from the master that says when it was sent gives
 // an upper bound of the difference; the smallest one, from the fastest message, is right to within that message's delay.
 type masterClock struct {

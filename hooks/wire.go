@@ -16,6 +16,7 @@ const (
 	tagData                                     // the data of iterations
 	tagCall                                     // master to rank: report now
 	tagBelow                                    // to the rank below: what it is offered, and where this rank is
+	tagTrial                                    // measured before the loop
 	// MaxTag is the largest tag that a program may use beside this package.
 	MaxTag = comm.MaxUserTag - 10
 )

@@ -50,6 +50,7 @@ type Balancer struct {
 	transit   transit
 	stall     stall
 	settling  settling
+	floor     floor
 	outcome   outcome
 	ledger    ledger
 	answer    answer
@@ -92,7 +93,7 @@ func New(cfg Config, loop Loop) (*Balancer, error) {
 		next: make([]float64, n), part: make([]float64, n), chosen: make([]float64, n),
 		work: make([]float64, n), targets: make([]float64, n), want: make([]float64, n),
 		iterations: make([]int, n), parts: make([]int, n), least: make([]int, n),
-		period: newPeriod(cfg, loop), ledger: ledger{caution: 1}, lastMove: -1,
+		period: newPeriod(cfg, loop), cost: costModel{known: loop.MoveUnit}, ledger: ledger{caution: 1}, lastMove: -1,
 		random:  rand.New(rand.NewPCG(cfg.Seed, 0)),
 		profile: newProfile(loop),
 	}
@@ -121,6 +122,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 	b.adopt(statuses)
 	b.learn(statuses)
 	b.takeStock(statuses)
+	b.watchFloor(statuses)
 
 	d := Decision{
 		Interaction: statuses[b.loop.FirstWorker].Interaction,

@@ -32,9 +32,11 @@ func (b *Balancer) believe(target float64) {
 		wrong := after * max(1, rate/old) // time with that distribution, if it is not
 		loss := max(0, base.balanced/base.current-base.balanced/wrong)
 		move := unknownCost * target
-		if b.cost.seen {
-			perTransfer, perUnit := b.cost.fit()
-			move = max(perTransfer, b.message()) + perUnit*math.Abs(b.work[r]-after*rate) + b.stall.mean
+		perTransfer, perUnit := b.cost.fit()
+		if data := perUnit * math.Abs(b.work[r]-after*rate); b.cost.seen {
+			move = max(perTransfer, b.message()) + data + b.stall.mean
+		} else {
+			move = max(move, data)
 		}
 		if probability*gain*target > (1-probability)*(2*move+loss*target) {
 			b.filtered[r], b.level[r] = rate, rate

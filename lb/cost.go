@@ -10,6 +10,7 @@ import "shiftwork/dist"
 type costModel struct {
 	tt, tu, uu, ty, uy float64 // sums of products of transfers, units and time
 	seen               bool
+	known              float64 // s per unit, from before the loop: what c is until a movement is seen
 
 	transfers, units []float64 // of each rank in the movement that is looked at; scratch
 }
@@ -36,6 +37,7 @@ func (m *costModel) learn(transfers int, units, time float64) {
 
 // fit returns a and c, neither negative. Where the movements seen do not tell them apart, or would make one negative,
 // half of the time is put down to either: small movements are then taken to be neither free nor as dear as large ones.
+// Before the first movement they are what is known from before the loop.
 func (m *costModel) fit() (perTransfer, perUnit float64) {
 	determinant := m.tt*m.uu - m.tu*m.tu
 	if determinant > 1e-6*m.tt*m.uu {
@@ -51,7 +53,7 @@ func (m *costModel) fit() (perTransfer, perUnit float64) {
 	case m.tt > 0:
 		return m.ty / m.tt, 0
 	}
-	return 0, 0
+	return 0, m.known
 }
 
 // predict returns the cost of the transfers in s, but at least that of a message per transfer; before the first movement no

@@ -104,18 +104,27 @@ func (b *Balancer) profitable(d *Decision, rates []float64, target float64) bool
 		best = b.plans[1] // "full", to explain why not
 	}
 	d.Cost, d.Benefit = best.Cost, b.plans[0].Loss-best.Loss
+	floor := b.leastSweep()
+	dear := d.Cost > unknownCost*b.period.target // by its data alone, where nothing has moved
 	switch seen := b.cost.seen; {
+	case d.Plan > 0 && !seen && dear:
+		d.Reason = fmt.Sprintf("imbalance %.3f; the first move, its data alone takes %.3g s, and it brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
 	case d.Plan > 0 && !seen:
 		d.Reason = fmt.Sprintf("imbalance %.3f; the first move, its cost is unknown", d.Imbalance)
 	case d.Plan > 0:
 		d.Reason = fmt.Sprintf("imbalance %.3f; moving costs %.3g s and brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
 	case d.Outlook.Horizon == 0:
 		d.Reason = fmt.Sprintf("imbalance %.3f, but the loop ends before a move is made", d.Imbalance)
+	case floor > b.measure(b.work, rates).balanced:
+		d.Reason = fmt.Sprintf("imbalance %.3f, but ranks wait for messages, and a sweep takes %.3g s however it is divided: moving costs %.3g s and brings %.3g s",
+			d.Imbalance, floor, d.Cost, d.Benefit)
 	case b.outcome.trust() < distrust:
 		d.Reason = fmt.Sprintf("imbalance %.3f, but moves have brought only %.0f%% of what they promised", d.Imbalance, 100*b.outcome.trust())
 	case d.Outlook.Rank >= 0 && d.Benefit < 0:
 		d.Reason = fmt.Sprintf("imbalance %.3f, but rank %d changes every %.3g s: it pays to stay divided for its slow times",
 			d.Imbalance, d.Outlook.Rank, (d.Outlook.Here+d.Outlook.There)/2)
+	case !seen && dear:
+		d.Reason = fmt.Sprintf("imbalance %.3f, but the data of a first move alone takes %.3g s, and it brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
 	case !seen:
 		d.Reason = fmt.Sprintf("imbalance %.3f; it must last a little for a first move, whose cost is unknown", d.Imbalance)
 	case d.Benefit > d.Cost && b.ledger.caution > cautious:

@@ -61,8 +61,12 @@
 //	worst   only the slowest rank's surplus moves: where no change is expected and full does not pay; short of time, it may
 //
 // A movement must save twice what it costs: the time that ranks spend on it, and what waiting for them costs the others, which
-// shows in the work that was not done meanwhile (stall). The first one, whose cost is unknown, is taken to cost a period, and the rates
-// to stay as they are for as long as they have been: it waits until it could have paid for itself.
+// shows in the work that was not done meanwhile (stall). The first one, whose cost is unknown, is taken to cost a period, or what its data takes
+// where messages tell (Loop.MoveUnit) and that is more, and the rates to stay as they are for as long as they have been: it waits until it could have paid for itself.
+//
+// Messages. Where sweeps stream (Loop.OneByOne) a network that is slower than the processors sets the pace, and no division of the work changes that. It shows where
+// also the rank that computes longest waits for more than a third of its time: then a sweep takes as long as it does now, whatever the plan, and plans are worth only
+// what they save beyond that (floor).
 //
 // Outcome. What a movement did to the measured throughput is compared with its promise; where most of the promise did not
 // come true (sweeps shorter than a few quanta) later promises are discounted, and the balancer stays still. And every two

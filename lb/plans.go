@@ -30,7 +30,7 @@ type Outlook struct {
 const forever = 1e9
 
 const (
-	// unknownCost is what a movement is taken to cost before the first one, in periods.
+	// unknownCost is what a movement is taken to cost before the first one, in periods, where its data alone does not take longer.
 	unknownCost = 1
 	// prudence is how many times its cost a movement must save, less one: how long rates stay as they are is a gross
 	// estimate, and doing nothing costs nothing.
@@ -116,8 +116,9 @@ func (b *Balancer) losses(plan, rates []float64, o Outlook) (here, there float64
 			others = max(others, plan[r]/rates[r]) // +Inf for a rate of 0
 		}
 	}
+	floor := b.leastSweep()
 	lost := func(sumRates, own float64) float64 {
-		m := balance{current: max(others, own), balanced: sumWork / sumRates}
+		m := balance{current: max(others, own, floor), balanced: max(sumWork/sumRates, floor)}
 		return m.fraction()
 	}
 	if o.Rank < 0 {
@@ -192,6 +193,9 @@ func (b *Balancer) choose(rates []float64, target float64) int {
 	if best > 0 {
 		copy(b.want, b.chosen)
 		b.promised = none.here - bestHere
+		if floor, m := b.leastSweep(), b.measure(b.work, rates); floor > m.balanced {
+			b.promised *= m.balanced / floor // efficiency is by the rates
+		}
 	}
 	return best
 }
@@ -262,18 +266,21 @@ func (b *Balancer) moveCost(from, to []float64) float64 {
 
 // transferCost is the part of it that ranks spend on moving: costModel.predict, from the work in units alone.
 func (b *Balancer) transferCost(from, to []float64) float64 {
+	least := 0.0
 	if !b.cost.seen {
 		for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 			if math.Abs(from[r]-to[r]) > movedUnits {
-				return unknownCost * b.period.target
+				least = unknownCost * b.period.target
 			}
 		}
-		return 0
+		if least == 0 || b.cost.known == 0 {
+			return least
+		}
 	}
 	perTransfer, perUnit := b.cost.fit()
 	perTransfer = max(perTransfer, b.message())
 	if b.loop.blocks() {
-		cost, over := 0.0, 0.0 // over: units over the boundary to the left
+		cost, over := least, 0.0 // over: units over the boundary to the left
 		for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 			left := math.Abs(over)
 			over += from[r] - to[r]
@@ -303,7 +310,7 @@ func (b *Balancer) transferCost(from, to []float64) float64 {
 			most[side] = max(most[side], d)
 		}
 	}
-	cost := 0.0
+	cost := least
 	for side, d := range most {
 		transfers := 1.0
 		if other := 1 - side; sum[other] > 0 {

@@ -14,7 +14,8 @@ import (
 
 // A script says what happens in virtual time and what is expected of the decisions. Its lines, where # begins a comment:
 //
-//	loop RANKS adjacent|direct|free ITERATIONS [interact SECONDS] [quantum SECONDS]
+//	loop RANKS adjacent|streaming|direct|free ITERATIONS [interact SECONDS] [quantum SECONDS] [moveunit SECONDS]
+//	                        streaming: adjacent, and obeyed at once (Loop.OneByOne)
 //	config [NAME:] [period=S] [threshold=X] [filter=F] [costbenefit=off] [interaction=synchronous] [policy=P]
 //	                        one run for each such line, all with the same noise
 //	speed U U ...           units/s of each rank from the start
@@ -127,11 +128,11 @@ func parseScript(t testing.TB, text string) *script {
 			s.loop.Ranks, s.iterations = int(number(f[1])), int(number(f[3]))
 			s.loop.Free = f[2] == "free"
 			s.loop.Movement = Direct
-			if f[2] == "adjacent" {
+			if s.loop.OneByOne = f[2] == "streaming"; s.loop.OneByOne || f[2] == "adjacent" {
 				s.loop.Movement = Adjacent
 			}
-			p := named(line, f[4:], "interact", "quantum")
-			s.loop.Interact, s.loop.Quantum = p["interact"], p["quantum"]
+			p := named(line, f[4:], "interact", "quantum", "moveunit")
+			s.loop.Interact, s.loop.Quantum, s.loop.MoveUnit = p["interact"], p["quantum"], p["moveunit"]
 		case "config":
 			c := namedConfig{line: line}
 			for _, option := range f[1:] {

@@ -12,7 +12,7 @@ import (
 
 // sim runs a loop in virtual time against a Balancer. Not Free: a sequence of sweeps, each as long as the slowest rank needs.
 // The statuses of interaction k describe the time since interaction k-1; the instruction is obeyed at interaction k+1
-// (Pipelined) or at once. Free: each rank works on its own until its work is done; interactions come every Decision.Period.
+// (Pipelined) or at once (Synchronous, and Loop.OneByOne). Free: each rank works on its own until its work is done; interactions come every Decision.Period.
 type sim struct {
 	b      *Balancer
 	cfg    Config
@@ -243,7 +243,7 @@ func (s *sim) step() Decision {
 	for r := range s.statuses {
 		s.statuses[r] = Status{Rank: r, Obeyed: s.statuses[r].Obeyed}
 	}
-	if s.cfg.Interaction == Pipelined {
+	if s.b.pipelined() {
 		if s.pending != nil {
 			s.obey(s.pending)
 		}

@@ -29,6 +29,9 @@ type Loop struct {
 	// Interact is what one interaction costs a rank in seconds, >= 0, measured before the loop; Status.Interact keeps it up
 	// to date. Zero means DefaultInteract.
 	Interact float64
+	// MoveUnit is what it takes at least to move one work unit to another rank, in s, >= 0, by messages measured before the loop.
+	// Zero: unknown. The first movement is taken to cost that, or a period where that is more.
+	MoveUnit float64 `json:",omitempty"`
 	// Learn says that ranks measure their iterations (Status.Timings) and adopt weights (Decision.Profile). Requires Start,
 	// uniform Weights, and a loop that is not Free.
 	Learn bool
@@ -48,6 +51,7 @@ func (l Loop) validate() error {
 	fault(l.Movement != Adjacent && l.Movement != Direct, "movement of the loop is %v, want adjacent or direct", l.Movement)
 	fault(!(l.Quantum >= 0) || math.IsInf(l.Quantum, 0), "quantum is %v s, want a finite time >= 0", l.Quantum)
 	fault(!(l.Interact >= 0) || math.IsInf(l.Interact, 0), "an interaction costs %v s, want a finite time >= 0", l.Interact)
+	fault(!(l.MoveUnit >= 0) || math.IsInf(l.MoveUnit, 0), "moving a work unit takes %v s, want a finite time >= 0", l.MoveUnit)
 	fault(l.Free && l.Movement == Adjacent, "ranks of a free loop do not wait for their neighbours: its movement must be direct")
 	fault(l.Learn && !l.Weights.Uniform(), "weights are given and shall be learned")
 	fault(l.Learn && l.Free, "a free loop does not learn weights: it corrects itself")

@@ -54,6 +54,7 @@ func TestNewRefusesImpossibleLoops(t *testing.T) {
 		"master with work": {Ranks: 2, FirstWorker: 1, Movement: Adjacent, Start: start},
 		"quantum":          {Ranks: 2, Movement: Direct, Quantum: -1},
 		"interact":         {Ranks: 2, Movement: Direct, Interact: math.NaN()},
+		"move unit":        {Ranks: 2, Movement: Direct, MoveUnit: math.Inf(1)},
 		"free and blocks":  {Ranks: 2, Movement: Adjacent, Free: true, Start: start},
 	} {
 		_, err := New(Config{}, bad)

@@ -1,0 +1,69 @@
+package loops_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"shiftwork/comm/sim"
+	"shiftwork/lb"
+	"shiftwork/loops"
+)
+
+// slowPlate runs some sweeps over 400 rows of 32 kB each on four ranks, of which one is half as fast, where a byte takes beta s. With even shares a sweep takes the slow one 14 ms,
+// with the best ones it takes 8 ms; what moves meanwhile are 57 rows.
+func slowPlate(t *testing.T, sweeps int, beta float64, policy lb.Policy) (rep *loops.Report) {
+	const rows, columns, sweep = 400, 4000, 7e-3 // s, of a rank alone with a quarter of the rows
+	cfg := lb.Auto()
+	cfg.Policy = policy
+	speed := [][]sim.Step{sim.Constant(1), sim.Constant(0.5), sim.Constant(1), sim.Constant(1)}
+	_, err := sim.Run(sim.Config{Ranks: 4, Alpha: 5e-5, Beta: beta, SendOverhead: 2e-6, Speed: speed}, func(c *sim.Comm) error {
+		u := loops.NewMatrix(rows, columns)
+		r, err := loops.DOACROSS{
+			Outer: sweeps, Rows: loops.Span(0, rows), Strip: loops.Span(0, columns), Quantum: 0.01, Reach: 1, Arrays: []loops.Array{u},
+			Body: func(own, strip loops.Range) {
+				c.Work(sweep * 4 / (rows * columns) * float64(own.Len()*strip.Len()))
+			},
+		}.Run(c, cfg)
+		if c.Rank() == 0 {
+			rep = r
+		}
+		return err
+	})
+	require.NoError(t, err)
+	return rep
+}
+
+// Where moving takes longer than the run has time to make up for, nothing moves; and where messages and not the processors set the pace, nothing moves soon. It must be
+// known before the first movement: that one costs a third of such a run.
+func TestASlowNetworkIsNoReasonToMove(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		sweeps int
+		beta   float64 // s a byte
+		what   string
+	}{
+		{50, 1.6e-7, "50 Mbit/s: moving takes 0.2 s, the run 1 s"},
+		{50, 4e-7, "20 Mbit/s: 0.5 s of 1.3 s"},
+		{50, 8e-7, "10 Mbit/s: a sweep takes 37 ms, with the rows where they are"},
+		{100, 8e-7, "10 Mbit/s, twice as long"},
+	} {
+		off, on := slowPlate(t, c.sweeps, c.beta, lb.Off), slowPlate(t, c.sweeps, c.beta, lb.On)
+		t.Logf("%s: %.3f s without balancing, %.3f s with it, %d rows moved", c.what, off.Time, on.Time, on.IterationsMoved)
+		assert.LessOrEqual(t, on.Time, 1.02*off.Time, c.what)
+	}
+}
+
+// Where they are fast, or there is time, work moves as ever.
+func TestMovingPaysWhereThereIsTime(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		sweeps      int
+		beta, gains float64
+	}{{50, 1e-9, 0.8}, {100, 8e-8, 0.8}, {200, 1.6e-7, 0.8}} {
+		off, on := slowPlate(t, c.sweeps, c.beta, lb.Off), slowPlate(t, c.sweeps, c.beta, lb.On)
+		t.Logf("%d sweeps, %g ns a byte: %.3f s without balancing, %.3f s with it", c.sweeps, 1e9*c.beta, off.Time, on.Time)
+		assert.Less(t, on.Time, c.gains*off.Time)
+	}
+}
