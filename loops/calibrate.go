@@ -6,6 +6,7 @@ import (
 
 	"shiftwork/comm"
 	"shiftwork/hooks"
+	"shiftwork/internal/machine"
 )
 
 // Tags of calibration and of tuning, far from those of the loops' data.
@@ -16,9 +17,9 @@ const (
 )
 
 const (
-	// calibration is how long messages are measured at most, but for the last round: 50 ms, for four kinds of rounds.
+	// calibration is how long messages are measured at most, but for the last round.
 	calibration = 50 * time.Millisecond
-	// mostRounds of a kind: the shortest of so many is free of competing loads.
+	// mostRounds of each kind: the shortest of so many is free of competing loads.
 	mostRounds = 12
 	// burst is how many strips' messages are timed at once: one message takes hardly longer than reading the clock.
 	burst = 4
@@ -49,6 +50,14 @@ func (s *smallest) add(t float64) {
 // doubtful reports whether there is no second sample that is like the first.
 func (s *smallest) doubtful() bool { return s.count < 2 || s.second > disagree*s.first }
 
+// spread is by how much the two differ; 0 if there are none.
+func (s *smallest) spread() float64 {
+	if s.count < 2 {
+		return 0
+	}
+	return s.second - s.first
+}
+
 // messages is what handing over boundaries costs, equation (8), for a rank with two neighbours (S&S 1997, section 4.2.4).
 // What keeps the processor busy counts in every strip; what a message takes beside that only where somebody waits for it.
 type messages struct {
@@ -63,65 +72,67 @@ func measureMessages(c comm.Comm) (m messages, err error) {
 	if c.Size() == 1 {
 		return m, nil
 	}
-	var busy, hop [2]float64
-	for i, elements := range []int{0, probeElements} {
-		b := make([]byte, 8*elements)
-		for kind, round := range []func(comm.Comm, []byte) (float64, error){burstRound, travelRound} {
-			t, doubtful, err := shortestRound(c, func() (float64, error) { return round(c, b) })
+	began := c.Now()
+	// The first messages between two ranks wait for a connection.
+	if _, err := burstRound(c, nil); err != nil {
+		return m, err
+	}
+	if _, err := comm.AllreduceMax(c, 0); err != nil {
+		return m, err
+	}
+	kinds := []struct {
+		round func(comm.Comm, []byte) (float64, error)
+		b     []byte
+	}{{burstRound, nil}, {travelRound, nil}, {burstRound, make([]byte, 8*probeElements)}, {travelRound, make([]byte, 8*probeElements)}}
+	samples := make([]smallest, len(kinds))
+	// All ranks do the same rounds, each kind in turn, so that a time in which all are disturbed does not fall upon one of them.
+	for first, n := c.Now(), 1; n <= mostRounds; n++ {
+		for i, k := range kinds {
+			t, err := k.round(c, k.b)
 			if err != nil {
 				return m, err
 			}
-			m.doubtful = m.doubtful || doubtful
-			if kind == 0 {
-				busy[i] = t
-			} else {
-				hop[i] = t
-			}
+			samples[i].add(t)
 		}
-	}
-	m.fixed, m.incr = busy[0], max(0, busy[1]-busy[0])/probeElements
-	// The time for one hop has the work for one message in it: half of a strip's, where there are two neighbours.
-	part := 1.0
-	if c.Size() > 2 {
-		part = 0.5
-	}
-	m.delay = max(0, hop[0]-part*m.fixed)
-	m.delayIncr = max(0, (hop[1]-hop[0])/probeElements-part*m.incr)
-	return m, nil
-}
-
-// shortestRound is the time in s of the shortest of up to mostRounds rounds, on the rank where that takes longest. All
-// ranks do the same rounds, and doubt together.
-func shortestRound(c comm.Comm, round func() (float64, error)) (t float64, doubtful bool, err error) {
-	var samples smallest
-	began := c.Now()
-	for n := range mostRounds {
-		t, err := round()
-		if err != nil {
-			return 0, false, err
-		}
-		samples.add(t)
 		enough := []byte{0}
-		// As if another round took as long as these did, and agreeing on the result another four.
-		if took := c.Now() - began; took+5*took/time.Duration(n+1) > calibration/4 {
+		// As if another round took as long as these did, and agreeing on the result as long as a round.
+		if now := c.Now(); now-began+2*(now-first)/time.Duration(n) > calibration {
 			enough[0] = 1
 		}
 		if err := comm.Bcast(c, 0, enough); err != nil {
-			return 0, false, err
+			return m, err
 		}
 		if enough[0] == 1 {
 			break
 		}
 	}
-	doubt := 0.0
-	if samples.doubtful() {
-		doubt = 1
+	// A difference that the samples of one kind have as well is none; here that is on the way, where whoever must be woken takes a while or not.
+	if empty, long := &samples[1], &samples[3]; long.first-empty.first < max(empty.spread(), long.spread()) {
+		long.first = empty.first
+	}
+	// What counts is the rank where it takes longest, and all doubt together.
+	shortest, doubt := make([]float64, len(kinds)), 0.0
+	for i := range samples {
+		if shortest[i], err = comm.AllreduceMax(c, samples[i].first); err != nil {
+			return m, err
+		}
+		if samples[i].doubtful() {
+			doubt = 1
+		}
 	}
 	if doubt, err = comm.AllreduceMax(c, doubt); err != nil {
-		return 0, false, err
+		return m, err
 	}
-	t, err = comm.AllreduceMax(c, samples.first)
-	return t, doubt > 0, err
+	m.doubtful = doubt > 0
+	m.fixed, m.incr = shortest[0], max(0, shortest[2]-shortest[0])/probeElements
+	// The time for one hop has the work for one message in it: half of a strip's, where there are two neighbours.
+	part := 1.0
+	if c.Size() > 2 {
+		part = 0.5
+	}
+	m.delay = max(0, shortest[1]-part*m.fixed)
+	m.delayIncr = max(0, (shortest[3]-shortest[1])/probeElements-part*m.incr)
+	return m, nil
 }
 
 // travelRound is the time in s for b to go from one rank to the next, on its way from rank 0 to the last and back; 0 on
@@ -177,20 +188,20 @@ func burstRound(c comm.Comm, b []byte) (float64, error) {
 		}
 		return nil
 	}
-	start := c.Now()
+	start := busyTime(c)
 	for range burst {
 		if err := send(tagBurst); err != nil {
 			return 0, err
 		}
 	}
-	busy := c.Now() - start
+	busy := busyTime(c) - start
 	if err := send(tagMark); err != nil {
 		return 0, err
 	}
 	if err := receive(tagMark); err != nil { // as long as the others and behind them
 		return 0, err
 	}
-	start = c.Now()
+	start = busyTime(c)
 	for range burst {
 		if err := receive(tagBurst); err != nil {
 			return 0, err
@@ -199,5 +210,16 @@ func burstRound(c comm.Comm, b []byte) (float64, error) {
 	if err := waitAll(reqs); err != nil {
 		return 0, err
 	}
-	return (busy + c.Now() - start).Seconds() / burst, nil
+	return (busy + busyTime(c) - start).Seconds() / burst, nil
+}
+
+// busyTime is a clock for what keeps this rank's processor busy. Where ranks share processors it is the CPU time of the process: by any other clock it would be
+// the turns of the others that are measured, which also the shortest of some samples has in it.
+func busyTime(c comm.Comm) time.Duration {
+	if comm.IsCrowded(c) {
+		if t, err := machine.CPUTime(); err == nil {
+			return t
+		}
+	}
+	return c.Now()
 }

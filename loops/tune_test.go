@@ -6,12 +6,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"shiftwork/comm"
+	"shiftwork/comm/local"
 	"shiftwork/comm/sim"
 	"shiftwork/internal/faulttest"
 	"shiftwork/lb"
@@ -376,4 +378,34 @@ func TestCalibrationCostsLittle(t *testing.T) {
 			assert.LessOrEqual(t, auto.Calibrate, 0.05)
 		}
 	}
+}
+
+// turns is a machine on which others have the processor for a millisecond between any two looks at the clock.
+type turns struct {
+	comm.Comm
+	looks time.Duration
+}
+
+func (c *turns) Crowded() bool { return true }
+
+func (c *turns) Now() time.Duration {
+	c.looks++
+	return c.Comm.Now() + c.looks*time.Millisecond
+}
+
+// Where ranks share processors, what messages cost the processor is not what the others do with it meanwhile.
+func TestTurnsOfOthersAreNotMessages(t *testing.T) {
+	require.NoError(t, local.Run(2, func(c comm.Comm) error {
+		u := loops.NewMatrix(40, 400)
+		r, err := loops.DOACROSS{
+			Outer: 50, Rows: loops.Span(1, 39), Strip: loops.Span(1, 399), Quantum: 0.004,
+			Arrays: []loops.Array{u}, Body: func(rows, strip loops.Range) {},
+		}.Run(&turns{Comm: c}, lb.Config{Policy: lb.Off})
+		if err == nil && c.Rank() == 0 {
+			require.NotEmpty(t, r.Tunings)
+			require.Less(t, r.Tunings[0].Fixed, 0.25e-3)
+			require.Less(t, 255*r.Tunings[0].Incr, 0.25e-3)
+		}
+		return err
+	}))
 }
