@@ -21,6 +21,7 @@ import (
 type bench struct {
 	bin      string // where our programs are
 	rounds   int
+	turns    int // short runs that a way's time of a round is the mean of; 0: one
 	short    bool
 	out      io.Writer // the tables
 	progress io.Writer // a line for each run
@@ -51,7 +52,7 @@ type way struct {
 	run  func(ctx context.Context) (float64, error) // s
 }
 
-// measure runs every way once a round and returns the times by way and round; what says what it is that they do.
+// measure runs every way once a round, or in so many turns, and returns the times by way and round; what says what it is that they do.
 func (b *bench) measure(ctx context.Context, what string, ways []way) ([][]float64, error) {
 	return b.measureWithin(ctx, what, ways, forever)
 }
@@ -66,13 +67,21 @@ func (b *bench) measureWithin(ctx context.Context, what string, ways []way, most
 	began := time.Now()
 	for round := range b.rounds {
 		start := time.Now()
-		for i := range ways {
-			k := (round + i) % len(ways)
+		means := make([]float64, len(ways))
+		turns := max(1, b.turns)
+		if b.short {
+			turns = 1
+		}
+		for i := range turns * len(ways) {
+			k := (round + i/len(ways) + i) % len(ways)
 			t, err := ways[k].run(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", what, ways[k].name, err)
 			}
 			b.say("%s, round %d of %d, %s: %.3f s", what, round+1, b.rounds, ways[k].name, t)
+			means[k] += t / float64(turns)
+		}
+		for k, t := range means {
 			times[k] = append(times[k], t)
 		}
 		if now := time.Now(); now.Sub(began)+now.Sub(start) > most && round+1 < b.rounds {

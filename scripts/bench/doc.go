@@ -11,7 +11,7 @@
 // (scripts/lab).
 //
 // In every round each way of running comes once, in an order that turns from round to round, so that a drift of the
-// machine's speed favours nobody. Ratios are of the two runs of one round; printed are the least, the median and the largest of them.
+// machine's speed favours nobody; where some percent decide, a way's time of a round is the mean of several shorter runs that take turns with the others'. Ratios are of the two runs of one round; printed are the least, the median and the largest of them.
 // Times are the time_s of the result lines, in seconds: from a barrier after set-up to a barrier after the last iteration.
 //
 // # Hooks

@@ -12,6 +12,7 @@ func (b *bench) scaling(ctx context.Context) error {
 	if err := b.quiet(); err != nil {
 		return err
 	}
+	b.turns = 3
 	fmt.Fprintf(b.out, "\n%-10s %8s %8s %8s | %-23s | %-23s\n%-10s %8s %8s %8s | %7s %7s %7s | %7s %7s %7s\n",
 		"", "serial", "2 copies", "2 ranks", "of twice serial", "of two copies at once",
 		"", "s", "s", "s", "least", "median", "largest", "least", "median", "largest")
