@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,8 +50,16 @@ func blockSizes(m int) []int {
 	}
 }
 
-// exploreBlocks measures, in each case, all block sizes once, from the largest down and no further than to those that are
-// hopeless, and then the automatic choice and the three best ones until each has five runs.
+// Of the three sizes that were best once, the best of three runs each is held against the automatic choice, in pairs of new runs, which are longer: the least of many times is
+// low by chance, too.
+const (
+	finals      = 3
+	pairSeconds = 1.0
+	paired      = "-pairs" // the part of these runs
+)
+
+// exploreBlocks measures, in each case, all block sizes once, from the automatic choice both ways and no further than to those that are
+// hopeless, and then finds out which is best and holds it against the automatic choice.
 func exploreBlocks(ctx context.Context, s *session, p part) error {
 	share := p.planned(s.scale) / float64(len(p.cells))
 	defer func() { s.most = 0 }()
@@ -75,9 +84,9 @@ func exploreCase(ctx context.Context, s *session, c cell) error {
 		time  float64
 	}
 	var all []timed
-	best := math.Inf(1)
+	shortest := math.Inf(1)
 	if auto.Time > 0 {
-		best = auto.Time
+		shortest = auto.Time
 	}
 	try := func(b int) (float64, error) {
 		r, err := s.run(ctx, c, fixed(b), 0)
@@ -88,7 +97,7 @@ func exploreCase(ctx context.Context, s *session, c cell) error {
 			return 0, err
 		}
 		all = append(all, timed{b, r.Time})
-		best = min(best, r.Time)
+		shortest = min(shortest, r.Time)
 		return r.Time, nil
 	}
 	// Outwards from the automatic choice, each way until two in a row are hopeless: time against block size has one valley.
@@ -105,23 +114,30 @@ func exploreCase(ctx context.Context, s *session, c cell) error {
 			if err != nil {
 				return err
 			}
-			if t > hopeless*best {
+			if t > hopeless*shortest {
 				bad++
 			} else {
 				bad = 0
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b timed) int {
-		if a.time < b.time {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(all, func(a, b timed) int { return cmp.Compare(a.time, b.time) })
 	finalists := []variant{c.variants[0]}
 	for _, t := range all[:min(3, len(all))] {
-		finalists = append(finalists, fixed(t.block))
+		finalists = append(finalists, fixed(t.block).times(finals))
 	}
+	finalists[0] = finalists[0].times(finals)
 	c.variants = finalists
+	if err := s.measure(ctx, c); err != nil {
+		return err
+	}
+	if len(finalists) == 1 {
+		return nil
+	}
+	best := slices.MinFunc(finalists[1:], func(a, b variant) int {
+		return cmp.Compare(s.store.time(c.part, c.name, a.name).median, s.store.time(c.part, c.name, b.name).median)
+	})
+	c.part, c.seconds = c.part+paired, pairSeconds
+	c.variants = []variant{with(automatic, "--balance", "off"), with(best.name, best.flags...)}
 	return s.measure(ctx, c)
 }

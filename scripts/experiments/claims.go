@@ -79,7 +79,7 @@ func judgeBlocks(s *store) (string, string) {
 	cases := blockCases(s)
 	good, near := 0, 1.0
 	for _, c := range cases {
-		if c.share >= 0.95 {
+		if c.share.median >= 0.95 {
 			good++
 		}
 		near = min(near, c.near)

@@ -184,7 +184,7 @@ func tablePromises(s *store) string {
 	cases := blockCases(s)
 	worst := math.Inf(1)
 	for _, c := range cases {
-		worst = min(worst, c.share)
+		worst = min(worst, c.share.median)
 	}
 	if len(cases) > 0 {
 		g.add("block size: speed of the automatic choice / best", fmt.Sprintf("worst of %d cases", len(cases)), "at least 0.95", fmt.Sprintf("%.3f", worst), met(true, worst >= 0.95))
@@ -219,45 +219,38 @@ func (s *store) restless(part, cell, variant string) (float64, bool) {
 type blockCase struct {
 	cell            string
 	automatic, best float64 // block sizes
-	share           float64 // speed of the automatic choice, 1: as the best
+	share           spread  // speed of the automatic choice in pairs with the best, 1: as that
 	near            float64 // the same of the slower of the measured sizes within a factor of two of it
 	predicted       float64 // median over the sizes of |predicted / measured - 1|
 }
 
 func blockCases(s *store) (all []blockCase) {
 	for _, cell := range s.cells("block") {
-		runs := s.group("block", cell, "auto")
+		runs := s.group("block", cell, automatic)
 		if len(runs) == 0 {
 			continue
 		}
 		c := blockCase{cell: cell, automatic: float64(runs[0].Block), near: 1, predicted: math.NaN()}
-		auto := s.time("block", cell, "auto").median
-		best := math.Inf(1)
+		pairs := slices.DeleteFunc(s.variants("block"+paired, cell), func(v string) bool { return v == automatic })
+		if len(pairs) == 0 {
+			continue
+		}
+		c.best = float64(s.group("block"+paired, cell, pairs[0])[0].Block)
+		c.share = s.ratio("block"+paired, cell, pairs[0], automatic)
+		best := s.time("block", cell, pairs[0]).median
 		var errs []float64
 		for _, v := range s.variants("block", cell) {
-			if v == "auto" {
+			if v == automatic {
 				continue
 			}
-			t, tried := s.time("block", cell, v).median, s.group("block", cell, v)
-			block := float64(tried[0].Block)
-			// Only those that ran in turns with the automatic choice: what the machine did a minute before is in the single runs of the others.
-			if inTurns := len(tried) > 1 || len(runs) == 1; inTurns && t < best {
-				best, c.best = t, block
+			t, block := s.time("block", cell, v).median, float64(s.group("block", cell, v)[0].Block)
+			if block >= c.automatic/2.01 && block <= c.automatic*2.01 {
+				c.near = min(c.near, best/t)
 			}
 			for _, p := range s.points {
 				if p.Part == "block" && p.Cell == cell && float64(p.Block) == block {
 					errs = append(errs, math.Abs(p.Sweep*float64(runs[0].Iterations)/t-1))
 				}
-			}
-		}
-		if math.IsInf(best, 1) {
-			continue
-		}
-		c.share = best / auto
-		for _, v := range s.variants("block", cell) {
-			t, block := s.time("block", cell, v).median, float64(s.group("block", cell, v)[0].Block)
-			if v != "auto" && block >= c.automatic/2.01 && block <= c.automatic*2.01 {
-				c.near = min(c.near, best/t)
 			}
 		}
 		if len(errs) > 0 {
@@ -269,13 +262,13 @@ func blockCases(s *store) (all []blockCase) {
 }
 
 func tableBlocks(s *store) string {
-	g := newGrid("case", "automatic", "best of the sweep", "automatic / best speed", "slowest within a factor of 2", "predicted off by (median)")
+	g := newGrid("case", "automatic", "best of the sweep", "automatic / best speed, in pairs", "slowest within a factor of 2", "predicted off by (median)")
 	for _, c := range blockCases(s) {
 		predicted := missing
 		if !math.IsNaN(c.predicted) {
 			predicted = fmt.Sprintf("%.0f%%", 100*c.predicted)
 		}
-		g.add(c.cell, fmt.Sprintf("%.0f", c.automatic), fmt.Sprintf("%.0f", c.best), fmt.Sprintf("%.3f", c.share), fmt.Sprintf("%.3f", c.near), predicted)
+		g.add(c.cell, fmt.Sprintf("%.0f", c.automatic), fmt.Sprintf("%.0f", c.best), c.share.String(), fmt.Sprintf("%.3f", c.near), predicted)
 	}
 	return g.String()
 }

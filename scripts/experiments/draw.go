@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -191,8 +192,8 @@ func drawHarmless(s *store) (chart.Figure, bool) {
 func drawBlocks(s *store, ranks int) (chart.Figure, bool) {
 	f := chart.Figure{Title: fmt.Sprintf("Fig. 8: block size, %d ranks on two cores", ranks), Width: 8.5, Height: 5.5,
 		Note: "1: the best of the measured block sizes. Dots: measured (medians; whiskers: range). Dashed: what the model predicted in the run that chose, " +
-			"relative to the same best. Line: the automatic choice."}
-	any := false
+			"relative to the same best. Line: the automatic choice, with its speed in pairs of longer runs."}
+	any, cases := false, blockCases(s)
 	for _, grid := range []work{sor(500), sor(1000), sor(2000), {"sor", 200, 20000}} {
 		var row []chart.Panel
 		for _, p := range networks(cores(ranks)) {
@@ -205,7 +206,7 @@ func drawBlocks(s *store, ranks int) (chart.Figure, bool) {
 			for _, v := range s.variants("block", cell) {
 				t := s.time("block", cell, v)
 				runs := s.group("block", cell, v)
-				if v == "auto" {
+				if v == automatic {
 					chosen = float64(runs[0].Block)
 					continue
 				}
@@ -228,8 +229,10 @@ func drawBlocks(s *store, ranks int) (chart.Figure, bool) {
 					}
 				}
 				panel.Series = append(panel.Series, chart.Series{Name: "predicted", X: x, Y: y, Style: chart.Dashed, Colour: chart.Orange})
-				auto := s.time("block", cell, "auto")
-				name := fmt.Sprintf("automatic: %.0f, %.2f of the best", chosen, best/auto.median)
+				name := fmt.Sprintf("automatic: %.0f", chosen)
+				if i := slices.IndexFunc(cases, func(c blockCase) bool { return c.cell == cell }); i >= 0 {
+					name += fmt.Sprintf(", %.2f of the best", cases[i].share.median)
+				}
 				panel.At = []chart.Mark{{At: chosen, Name: name, Colour: chart.Green}}
 			}
 			row = append(row, panel)

@@ -158,7 +158,7 @@ func (s *session) say(format string, args ...any) {
 // sized is under which name, and where, the size of a cell's work is measured.
 func (c cell) sized() (string, place) {
 	if c.local {
-		return c.part + "-" + c.name, c.place
+		return "local-" + c.name, c.place
 	}
 	return c.work.String(), four
 }

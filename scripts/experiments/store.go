@@ -223,7 +223,7 @@ func (s *store) forget(parts []string, all bool) error {
 		*s = store{folder: s.folder, sizes: map[string]size{}, runs: map[key]run{}}
 		return nil
 	}
-	gone := func(part string) bool { return slices.Contains(parts, part) }
+	gone := func(part string) bool { return slices.Contains(parts, strings.TrimSuffix(part, paired)) }
 	s.samples = slices.DeleteFunc(s.samples, func(x sample) bool { return gone(x.Part) })
 	s.points = slices.DeleteFunc(s.points, func(x point) bool { return gone(x.Part) })
 	s.order = slices.DeleteFunc(s.order, func(k key) bool { return gone(k.part) })
