@@ -50,11 +50,12 @@ func blockSizes(m int) []int {
 	}
 }
 
-// Of the three sizes that were best once, the best of three runs each is held against the automatic choice, in pairs of new runs, which are longer: the least of many times is
+// Of the two sizes that were best once, the better of three runs each is held against the automatic choice, in pairs of new runs, which are longer: the least of many times is
 // low by chance, too.
 const (
+	finalists   = 2
 	finals      = 3
-	pairSeconds = 1.0
+	pairSeconds = 0.6
 	paired      = "-pairs" // the part of these runs
 )
 
@@ -122,19 +123,14 @@ func exploreCase(ctx context.Context, s *session, c cell) error {
 		}
 	}
 	slices.SortFunc(all, func(a, b timed) int { return cmp.Compare(a.time, b.time) })
-	finalists := []variant{c.variants[0]}
-	for _, t := range all[:min(3, len(all))] {
-		finalists = append(finalists, fixed(t.block).times(finals))
+	c.variants = nil
+	for _, t := range all[:min(finalists, len(all))] {
+		c.variants = append(c.variants, fixed(t.block).times(finals))
 	}
-	finalists[0] = finalists[0].times(finals)
-	c.variants = finalists
-	if err := s.measure(ctx, c); err != nil {
+	if err := s.measure(ctx, c); err != nil || len(c.variants) == 0 {
 		return err
 	}
-	if len(finalists) == 1 {
-		return nil
-	}
-	best := slices.MinFunc(finalists[1:], func(a, b variant) int {
+	best := slices.MinFunc(c.variants, func(a, b variant) int {
 		return cmp.Compare(s.store.time(c.part, c.name, a.name).median, s.store.time(c.part, c.name, b.name).median)
 	})
 	c.part, c.seconds = c.part+paired, pairSeconds

@@ -150,9 +150,13 @@ func TestStoreSurvivesBeingKilled(t *testing.T) {
 	require.NoError(t, again.addRun(someRun("slow", "mm", "on", 2, 1)))
 
 	require.NoError(t, again.addRun(someRun("fast", "mm", "on", 0, 1)))
+	require.NoError(t, again.set(anew+"slow", "today"))
+	require.NoError(t, again.set(anew+"fast", "yesterday"))
+	require.NoError(t, again.addRun(someRun("slow"+paired, "mm", "on", 0, 1)))
 	require.NoError(t, again.forget([]string{"slow"}, false))
 	last, err := load(dir)
 	require.NoError(t, err)
+	assert.Equal(t, []setting{{"budget", "5"}, {anew + "fast", "yesterday"}}, last.settings)
 	assert.Equal(t, []key{{"fast", "mm", "on", 0}}, last.order)
 	assert.Empty(t, last.samples)
 	require.NoError(t, last.forget(nil, true))

@@ -16,13 +16,7 @@ func machine() []setting {
 			all = append(all, setting{name, value})
 		}
 	}
-	text, _ := os.ReadFile("/proc/cpuinfo")
-	for line := range strings.Lines(string(text)) {
-		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-			add("cpu", value)
-			break
-		}
-	}
+	add("cpu", cpu())
 	add("cpus", strconv.Itoa(runtime.NumCPU()))
 	kernel, _, _ := strings.Cut(firstLine("uname", "-r"), "-") // without what a builder calls his own
 	add("kernel", kernel)
@@ -30,6 +24,20 @@ func machine() []setting {
 	add("go", runtime.Version())
 	add("commit", commit())
 	return all
+}
+
+// anew and the name of a part is a setting that says when, with which version and on what that part was measured later than the others.
+const anew = "anew: "
+
+// cpu is what the processor calls itself.
+func cpu() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(text)) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
 }
 
 // commit names the version of the programs, marked where files were changed since but for those that an evaluation writes itself.

@@ -155,6 +155,13 @@ func (o options) measure(ctx context.Context, st *store, stdout io.Writer) (err 
 	if err := o.settings(st); err != nil {
 		return err
 	}
+	if o.Fresh {
+		for _, name := range o.Part {
+			if err := st.set(anew+name, fmt.Sprintf("%s, with %s on %s", time.Now().Format(time.DateOnly), commit(), cpu())); err != nil {
+				return err
+			}
+		}
+	}
 	temp, err := os.MkdirTemp("", "experiments-")
 	if err != nil {
 		return err

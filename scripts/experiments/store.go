@@ -224,6 +224,7 @@ func (s *store) forget(parts []string, all bool) error {
 		return nil
 	}
 	gone := func(part string) bool { return slices.Contains(parts, strings.TrimSuffix(part, paired)) }
+	s.settings = slices.DeleteFunc(s.settings, func(x setting) bool { return gone(strings.TrimPrefix(x.Name, anew)) })
 	s.samples = slices.DeleteFunc(s.samples, func(x sample) bool { return gone(x.Part) })
 	s.points = slices.DeleteFunc(s.points, func(x point) bool { return gone(x.Part) })
 	s.order = slices.DeleteFunc(s.order, func(k key) bool { return gone(k.part) })
@@ -235,7 +236,7 @@ func (s *store) forget(parts []string, all bool) error {
 	for _, r := range runs {
 		s.runs[r.key()] = r
 	}
-	return errors.Join(rewrite(s.file("runs"), runs), rewrite(s.file("traces"), s.samples), rewrite(s.file("curves"), s.points))
+	return errors.Join(rewrite(s.file("setting"), s.settings), rewrite(s.file("runs"), runs), rewrite(s.file("traces"), s.samples), rewrite(s.file("curves"), s.points))
 }
 
 // read reads a CSV file into a slice; a file that is not there has no lines. A last line that was cut off, because the
