@@ -343,7 +343,10 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 		fewest = x.stripsToLean((slices.Max(record.Iteration)+record.Incr+record.DelayIncr)*float64(loop.Iterations), record.Fixed, bodysShare*record.PerStrip)
 		switch {
 		case comm.IsCrowded(x.c): // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
-			fewest, loop.Sync = fewest/2, pipeline.Ahead // two at least
+			if fewest /= 2; fewest == 3 { // but with three each waits for the other where blocks turn back
+				fewest = fewestStrips
+			}
+			loop.Sync = pipeline.Ahead
 		case machine.QuotaPeriod() > 0:
 			fewest = quotaStrips // more of them are more waits, in which others use the quota up
 		}
