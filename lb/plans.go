@@ -32,6 +32,9 @@ const forever = 1e9
 const (
 	// unknownCost is what a movement is taken to cost before the first one, in periods, where its data alone does not take longer.
 	unknownCost = 1
+	// dearPatience is how many times as long as the loop has run its rates are taken to stay as they are, at most, by a first movement that is dear: over a slow network
+	// two of these, by the rates of the first 0.1 s, took a quarter of a run of 5 s. More would move work sooner where the load is there to stay.
+	dearPatience = 4
 	// prudence is how many times its cost a movement must save, less one: how long rates stay as they are is a gross
 	// estimate, and doing nothing costs nothing.
 	prudence = 1
@@ -47,6 +50,10 @@ func (b *Balancer) outlook(target float64) Outlook {
 	delay := b.delay(interval)
 	o := Outlook{Rank: -1, Horizon: b.now, Reaction: interval + delay}
 	if end := b.remaining(target); end < forever {
+		// When a loop begins what is left of it is a guess, by phases that fill a pipeline and caches, and so are rates of some milliseconds.
+		if b.firstIsDear() {
+			end = min(end, dearPatience*b.now)
+		}
 		o.Horizon = end
 	}
 	o.Stay = math.Inf(1)
@@ -262,6 +269,11 @@ func (b *Balancer) moveCost(from, to []float64) float64 {
 		cost += b.stall.mean
 	}
 	return cost
+}
+
+// firstIsDear reports whether nothing has moved yet and the data of what would takes longer than a movement of unknown cost is taken to.
+func (b *Balancer) firstIsDear() bool {
+	return !b.cost.seen && b.moveCost(b.work, b.want) > unknownCost*b.period.target
 }
 
 // transferCost is the part of it that ranks spend on moving: costModel.predict, from the work in units alone.
