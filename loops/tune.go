@@ -341,8 +341,9 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	fewest := 0
 	if x.leanMost > 0 { // README.md, "Several sweeps in a batch"; for another bound see "What a receiver must buffer"
 		fewest = x.stripsToLean((slices.Max(record.Iteration)+record.Incr+record.DelayIncr)*float64(loop.Iterations), record.Fixed, bodysShare*record.PerStrip)
+		crowded := comm.IsCrowded(x.c)
 		switch {
-		case comm.IsCrowded(x.c): // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
+		case crowded: // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
 			if fewest /= 2; fewest == 3 { // but with three each waits for the other where blocks turn back
 				fewest = fewestStrips
 			}
@@ -350,7 +351,9 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 		case machine.QuotaPeriod() > 0:
 			fewest = quotaStrips // more of them are more waits, in which others use the quota up
 		}
-		fewest = max(fewest, hidden(slices.Max(record.Iteration)+record.Incr, record.DelayIncr, bodysShare*record.PerStrip, loop.Iterations))
+		if !crowded { // there what is measured of the network is mostly when the other ranks let it be seen
+			fewest = max(fewest, hidden(slices.Max(record.Iteration)+record.Incr, record.DelayIncr, bodysShare*record.PerStrip, loop.Iterations))
+		}
 		loop.Longest = (loop.Iterations + fewest - 1) / fewest
 	}
 	choice := loop.Choose()

@@ -405,9 +405,10 @@ func TestPausesOfTheGarbageCollector(t *testing.T) {
 	f := read(t, path)
 	all := spans(t, f.TraceEvents, 0)
 	begin, end := all[0].Ts, all[len(all)-1].end()
-	within := 0
+	drawn, within := 0, 0 // the runtime may also collect before the loop and behind it
 	for _, e := range f.TraceEvents {
 		if e.Name == "GC pause" {
+			drawn++
 			assert.Equal(t, []int{0, 1}, []int{e.Pid, e.Tid})
 			if e.Ts > begin-1000 && e.end() < end+1000 {
 				within++
@@ -415,5 +416,5 @@ func TestPausesOfTheGarbageCollector(t *testing.T) {
 		}
 	}
 	assert.GreaterOrEqual(t, within, 5)
-	assert.Equal(t, f.OtherData.Ranks[0].Pauses, within)
+	assert.Equal(t, f.OtherData.Ranks[0].Pauses, drawn)
 }
