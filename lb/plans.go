@@ -51,7 +51,7 @@ func (b *Balancer) outlook(target float64) Outlook {
 	o := Outlook{Rank: -1, Horizon: b.now, Reaction: interval + delay}
 	if end := b.remaining(target); end < forever {
 		// When a loop begins what is left of it is a guess, by phases that fill a pipeline and caches, and so are rates of some milliseconds.
-		if b.firstIsDear() {
+		if b.firstIsDear(b.moveCost(b.work, b.want)) {
 			end = min(end, dearPatience*b.now)
 		}
 		o.Horizon = end
@@ -271,9 +271,9 @@ func (b *Balancer) moveCost(from, to []float64) float64 {
 	return cost
 }
 
-// firstIsDear reports whether nothing has moved yet and the data of what would takes longer than a movement of unknown cost is taken to.
-func (b *Balancer) firstIsDear() bool {
-	return !b.cost.seen && b.moveCost(b.work, b.want) > unknownCost*b.period.target
+// firstIsDear reports whether nothing has moved yet and what would costs so much, by its data alone, that it takes longer than a movement of unknown cost is taken to.
+func (b *Balancer) firstIsDear(cost float64) bool {
+	return !b.cost.seen && cost > unknownCost*b.period.target
 }
 
 // transferCost is the part of it that ranks spend on moving: costModel.predict, from the work in units alone.

@@ -132,21 +132,14 @@ func TestLeaningHidesSlices(t *testing.T) {
 		run := func(reach int) *loops.Report {
 			speed := [][]sim.Step{sim.Constant(1), sim.Constant(1)}
 			speed[loaded] = onOff(0.004, 10)
-			var rep *loops.Report
-			_, err := sim.Run(sim.Config{Ranks: 2, Alpha: 2e-6, Beta: 1e-10, SendOverhead: 2e-7, Speed: speed}, func(c *sim.Comm) error {
+			return reportIn(t, sim.Config{Ranks: 2, Alpha: 2e-6, Beta: 1e-10, SendOverhead: 2e-7, Speed: speed}, func(c *sim.Comm) (*loops.Report, error) {
 				u := loops.NewMatrix(1000, 64)
-				r, err := loops.DOACROSS{
+				return loops.DOACROSS{
 					Outer: sweeps, Rows: loops.Span(0, 1000), Strip: loops.Span(0, 64), Quantum: 0.004, Reach: reach,
 					Arrays: []loops.Array{u},
 					Body:   func(rows, strip loops.Range) { c.Work(1e-3 / 64 / 1000 * float64(rows.Len()*strip.Len())) },
 				}.Run(c, lb.Auto())
-				if c.Rank() == 0 {
-					rep = r
-				}
-				return err
 			})
-			require.NoError(t, err)
-			return rep
 		}
 		still, leaning := run(0), run(1)
 		t.Logf("load on rank %d: upright %.3f s, leaning by %d rows %.3f s, ideal %.3f s", loaded, still.Time, leaning.Lean, leaning.Time, ideal)
@@ -174,21 +167,15 @@ func TestLeansAnswerALoadSoon(t *testing.T) {
 					speed[1] = append(speed[1], sim.Step{From: at + slice})
 				}
 			}
-			run := func(cfg lb.Config) (rep *loops.Report) {
-				_, err := sim.Run(sim.Config{Ranks: 4, Alpha: 2e-6, Beta: 1e-10, SendOverhead: 2e-7, Speed: speed}, func(c *sim.Comm) error {
+			run := func(cfg lb.Config) *loops.Report {
+				return reportIn(t, sim.Config{Ranks: 4, Alpha: 2e-6, Beta: 1e-10, SendOverhead: 2e-7, Speed: speed}, func(c *sim.Comm) (*loops.Report, error) {
 					u := loops.NewMatrix(4000, 64)
-					r, err := loops.DOACROSS{
+					return loops.DOACROSS{
 						Outer: sweeps, Rows: loops.Span(0, 4000), Strip: loops.Span(0, 64), Quantum: slice, Reach: 1,
 						Arrays: []loops.Array{u},
 						Body:   func(rows, strip loops.Range) { c.Work(sweep * 4 / 64 / 4000 * float64(rows.Len()*strip.Len())) },
 					}.Run(c, cfg)
-					if c.Rank() == 0 {
-						rep = r
-					}
-					return err
 				})
-				require.NoError(t, err)
-				return rep
 			}
 			off := lb.Auto()
 			off.Policy = lb.Off

@@ -66,6 +66,19 @@ func everywhere(network, ranks int, f func(c comm.Comm) error) error {
 	return err
 }
 
+// reportIn runs f in virtual time, requires that it succeeds and returns rank 0's report.
+func reportIn(t require.TestingT, cfg sim.Config, f func(c *sim.Comm) (*loops.Report, error)) (rep *loops.Report) {
+	_, err := sim.Run(cfg, func(c *sim.Comm) error {
+		r, err := f(c)
+		if c.Rank() == 0 {
+			rep = r
+		}
+		return err
+	})
+	require.NoError(t, err)
+	return rep
+}
+
 // reportOf runs f everywhere, requires that it succeeds and returns rank 0's report.
 func reportOf(t require.TestingT, network, ranks int, f func(c comm.Comm) (*loops.Report, error)) (rep *loops.Report) {
 	require.NoError(t, everywhere(network, ranks, func(c comm.Comm) error {

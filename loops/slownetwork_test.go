@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"shiftwork/comm/sim"
 	"shiftwork/lb"
@@ -13,26 +12,20 @@ import (
 
 // slowPlate runs some sweeps over 400 rows of 32 kB each on four ranks, of which one is half as fast, where a byte takes beta s. With even shares a sweep takes the slow one 14 ms,
 // with the best ones it takes 8 ms; what moves meanwhile are 57 rows.
-func slowPlate(t *testing.T, sweeps int, beta float64, policy lb.Policy) (rep *loops.Report) {
+func slowPlate(t *testing.T, sweeps int, beta float64, policy lb.Policy) *loops.Report {
 	const rows, columns, sweep = 400, 4000, 7e-3 // s, of a rank alone with a quarter of the rows
 	cfg := lb.Auto()
 	cfg.Policy = policy
 	speed := [][]sim.Step{sim.Constant(1), sim.Constant(0.5), sim.Constant(1), sim.Constant(1)}
-	_, err := sim.Run(sim.Config{Ranks: 4, Alpha: 5e-5, Beta: beta, SendOverhead: 2e-6, Speed: speed}, func(c *sim.Comm) error {
+	return reportIn(t, sim.Config{Ranks: 4, Alpha: 5e-5, Beta: beta, SendOverhead: 2e-6, Speed: speed}, func(c *sim.Comm) (*loops.Report, error) {
 		u := loops.NewMatrix(rows, columns)
-		r, err := loops.DOACROSS{
+		return loops.DOACROSS{
 			Outer: sweeps, Rows: loops.Span(0, rows), Strip: loops.Span(0, columns), Quantum: 0.01, Reach: 1, Arrays: []loops.Array{u},
 			Body: func(own, strip loops.Range) {
 				c.Work(sweep * 4 / (rows * columns) * float64(own.Len()*strip.Len()))
 			},
 		}.Run(c, cfg)
-		if c.Rank() == 0 {
-			rep = r
-		}
-		return err
 	})
-	require.NoError(t, err)
-	return rep
 }
 
 // Where moving takes longer than the run has time to make up for, nothing moves; and where messages and not the processors set the pace, nothing moves soon. It must be
