@@ -58,7 +58,8 @@ type Hooks struct {
 	moves    tracedMove
 	watching *watching // on rank 0, if anybody watches
 
-	quantum     float64        // s; 0: not known yet
+	quantum     float64 // s; 0: not known yet
+	perByte     perByte
 	least       int            // iterations that each rank must keep
 	phase, next int            // hook executions so far; the one that interacts next
 	passed      int            // phases since the last Hook that ended by Pass
@@ -218,7 +219,7 @@ func (h *Hooks) startMaster(first int, start dist.Block) error {
 	if _, err := h.Quantum(); err != nil {
 		return err
 	}
-	moveUnit, err := h.measureMoving()
+	moveUnit, err := h.moveUnit()
 	if err != nil {
 		return err
 	}

@@ -32,25 +32,29 @@ func measureInteraction(c comm.Comm) (float64, error) {
 }
 
 const (
-	// trialBytes is how long a message is that tells what data takes to travel: several times what a network takes at once that is slow only on average (a token
-	// bucket of some milliseconds). Loops whose ranks have less are not measured: nothing that they move takes long.
-	trialBytes = 256 << 10
-	// Trials end after leastTrials of them and trialTime, the last one included, or after mostTrials: the shortest is free of competing loads.
+	// trialBytes is how long a message is that tells what data takes to travel. Loops whose ranks have less are not measured: nothing that they move takes long.
+	trialBytes = 128 << 10
+	// Trials end after leastTrials of them and trialTime, the last one included, or after mostTrials. The first is only for what a network takes at once that is slow on
+	// average (a token bucket of some milliseconds), and for connections; the shortest of the others is free of competing loads.
 	leastTrials, mostTrials = 2, 12
 	trialTime               = 20 * time.Millisecond
 )
 
-// measureMoving times messages along the line of ranks, from each rank to the next at the same time, as when work moves, and returns what the data of a work unit takes to
-// travel between the two where it takes longest, in s: at least, for packing and waiting come to that. The same on every rank; 0 where there is little data, or where it
-// is not known how much, for it must be packed.
-func (h *Hooks) measureMoving() (float64, error) {
-	bytes := 0
-	for _, a := range h.loop.Arrays {
-		if p, ok := a.(InPlace); ok && !h.block.Empty() {
-			bytes += len(p.Bytes(h.block))
-		}
+// perByte is what a byte of a long message takes, once that has been measured.
+type perByte struct {
+	known bool
+	s     float64
+}
+
+// PerByte is what a byte of a long message takes to travel between two neighbours where it takes longest, in s, all ranks sending to the one above at the same time, as when
+// work moves. It is measured once and the same on every rank; every rank must call it. 0 where no rank has as much data as a trial sends, or where how much is not known, for it
+// must be packed.
+func (h *Hooks) PerByte() (float64, error) {
+	if h.perByte.known {
+		return h.perByte.s, nil
 	}
-	most, err := comm.AllreduceMax(h.c, float64(bytes))
+	h.perByte.known = true
+	most, err := comm.AllreduceMax(h.c, float64(h.bytes()))
 	if err != nil || most < trialBytes {
 		return 0, err
 	}
@@ -64,7 +68,9 @@ func (h *Hooks) measureMoving() (float64, error) {
 		if err != nil {
 			return 0, err
 		}
-		shortest = min(shortest, took.Seconds())
+		if n > 1 {
+			shortest = min(shortest, took.Seconds())
+		}
 		enough := []byte{0}
 		if n >= mostTrials || n >= leastTrials && h.c.Now()-began > trialTime {
 			enough[0] = 1
@@ -76,9 +82,29 @@ func (h *Hooks) measureMoving() (float64, error) {
 			break
 		}
 	}
+	h.perByte.s, err = comm.AllreduceMax(h.c, shortest/trialBytes)
+	return h.perByte.s, err
+}
+
+// bytes is how much data this rank's block has, as far as it need not be packed to know.
+func (h *Hooks) bytes() (n int) {
+	for _, a := range h.loop.Arrays {
+		if p, ok := a.(InPlace); ok && !h.block.Empty() {
+			n += len(p.Bytes(h.block))
+		}
+	}
+	return n
+}
+
+// moveUnit is what the data of a work unit takes to travel, in s: at least, for packing and waiting come to that. The same on every rank.
+func (h *Hooks) moveUnit() (float64, error) {
+	perByte, err := h.PerByte()
+	if err != nil || perByte == 0 {
+		return 0, err
+	}
 	perUnit := 0.0
 	if h.units > 0 {
-		perUnit = shortest / trialBytes * float64(bytes) / h.units
+		perUnit = perByte * float64(h.bytes()) / h.units
 	}
 	return comm.AllreduceMax(h.c, perUnit)
 }

@@ -12,6 +12,8 @@ const (
 	// quotaBatch takes its place under CPU quotas: chance decides how much of each quota period a load leaves to a rank, and it takes more slack to
 	// even that out. Four ranks with 40% of a CPU each, one beside a load, take 10% longer with 16.
 	quotaBatch = 32
+	// wireBatch takes its place where messages set the pace: rows travel to the left during a lean's last batch only, and that should be its only one.
+	wireBatch = 64
 	// mostTokens is how often about, in a batch, a rank tells its left neighbour that it comes along, where it has no rows for it.
 	mostTokens = 8
 	// alone is how far blocks lean, so to say, if there is only one: nobody waits for its batches.
@@ -70,7 +72,7 @@ func (b *batch) leaning(rows Range, k int, lo, hi bool) Range {
 }
 
 // next is the batch that comes next. Batches end where blocks turn back, and are equally long from one such place to the next but for
-// a sweep: two at least, so that a rank that turns back need not wait for all of its right neighbour's lean.
+// a sweep: two at least, so that a rank that turns back need not wait for all of its right neighbour's lean, but where messages set the pace (wireBatch).
 func (x *across) next() batch {
 	stop := x.stop()
 	x.lean.step(x.rep.Steps, stop)
@@ -96,16 +98,21 @@ func (x *across) next() batch {
 
 // chooseLongest is how long batches may be, on rank 0.
 func (x *across) chooseLongest() int {
-	if machine.QuotaPeriod() > 0 {
+	switch {
+	case x.wireBound:
+		return wireBatch
+	case machine.QuotaPeriod() > 0:
 		return quotaBatch
 	}
 	return longestBatch
 }
 
 // batches is into how many batches so many sweeps are divided, in which blocks go down, from above where they stand upright or not.
-func (x *across) batches(sweeps int, above bool) int {
-	n := (sweeps + x.longest - 1) / x.longest
-	if above && sweeps > 1 {
+func (x *across) batches(sweeps int, above bool) int { return batches(x.longest, sweeps, above) }
+
+func batches(longest, sweeps int, above bool) int {
+	n := (sweeps + longest - 1) / longest
+	if above && sweeps > 1 && longest < wireBatch {
 		n = max(2, n)
 	}
 	return n

@@ -17,8 +17,8 @@ const (
 )
 
 const (
-	// calibration is how long messages are measured at most, but for the last round.
-	calibration = 50 * time.Millisecond
+	// calibration is how long messages of strips are measured at most, but for the last round. Long ones (hooks.PerByte) take as long again, at most.
+	calibration = 20 * time.Millisecond
 	// mostRounds of each kind: the shortest of so many is free of competing loads.
 	mostRounds = 12
 	// burst is how many strips' messages are timed at once: one message takes hardly longer than reading the clock.
@@ -64,6 +64,12 @@ type messages struct {
 	fixed, incr      float64 // s, and s per 8 bytes: the processor, to send and to receive one strip's messages
 	delay, delayIncr float64 // the same: a message on its way, with nobody busy
 	doubtful         bool    // samples disagree
+}
+
+// carries takes in that a byte of a long message takes so many s to travel (hooks.PerByte). A network that is slow on average only, whose switches or token buckets
+// pass a few messages at once, shows that to long ones alone; but strips are not a few messages.
+func (m *messages) carries(perByte float64) {
+	m.delayIncr = max(m.delayIncr, 8*perByte-m.incr)
 }
 
 // measureMessages measures with empty messages and with long ones: the processor's part by bursts between neighbours,
@@ -131,7 +137,9 @@ func measureMessages(c comm.Comm) (m messages, err error) {
 		part = 0.5
 	}
 	m.delay = max(0, shortest[1]-part*m.fixed)
-	m.delayIncr = max(0, (shortest[3]-shortest[1])/probeElements-part*m.incr)
+	if !comm.IsCrowded(c) { // there it is the turns of others that a message takes longer by
+		m.delayIncr = max(0, (shortest[3]-shortest[1])/probeElements-part*m.incr)
+	}
 	return m, nil
 }
 

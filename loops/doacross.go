@@ -141,15 +141,16 @@ type across struct {
 	seam    bool          // messages from the left are of the boundary as it was, up to a seam
 	passing passing
 
-	lean     lean
-	leans    bool    // blocks may lean
-	longest  int     // sweeps of a batch at most
-	single   bool    // one, until the first answer
-	tokens   bool    // leans are long: isLong
-	leanMost int     // what lean.most may become at most
-	leaned   bool    // it was settled, on rank 0
-	wider    int     // what lean.most becomes at the next hook; 0: it stays
-	quantum  float64 // s
+	lean      lean
+	leans     bool    // blocks may lean
+	longest   int     // sweeps of a batch at most
+	wireBound bool    // on rank 0: messages on their way set the pace
+	single    bool    // one, until the first answer
+	tokens    bool    // leans are long: isLong
+	leanMost  int     // what lean.most may become at most
+	leaned    bool    // it was settled, on rank 0
+	wider     int     // what lean.most becomes at the next hook; 0: it stays
+	quantum   float64 // s
 }
 
 // point is where all columns below column are of the given sweep, and the others of sweeps before.
@@ -195,6 +196,15 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 		if x.quantum, err = x.h.Quantum(); err != nil {
 			return nil, err
 		}
+	}
+	if x.tuner.answer >= 0 {
+		began = x.c.Now()
+		perByte, err := x.h.PerByte()
+		if err != nil {
+			return nil, err
+		}
+		x.tuner.messages.carries(perByte)
+		x.rep.Calibrate += (x.c.Now() - began).Seconds()
 	}
 	defer x.h.Annotate()
 	x.setOwn()

@@ -62,11 +62,3 @@ func TestLeanNotice(t *testing.T) {
 		}
 	})
 }
-
-// Strips that the processor does while the network is behind anyway.
-func TestStripsHiddenBehindTheNetwork(t *testing.T) {
-	require.Zero(t, hidden(2e-7, 1e-9, 4e-6, 2000), "memory is faster than the processor")
-	require.Zero(t, hidden(2e-7, 3e-7, 0, 2000), "nothing is known of strips")
-	require.Equal(t, 10, hidden(2e-7, 3.04e-7, 2e-5, 2000), "0.208 ms a sweep, 20 µs a strip")
-	require.Equal(t, hiddenStrips, hidden(2e-7, 6e-7, 4e-6, 2000))
-}

@@ -179,11 +179,11 @@ func (x *across) slant(r Range) []piece {
 		}
 		return x.pieces
 	}
-	lo := x.d.Strip.Lo
-	if b.sendsUp() { // what is of the last sweep has travelled as messages up
-		lo = done
-	}
 	for k := range b.count {
+		lo := x.d.Strip.Lo
+		if b.sendsUp() && b.shift-k <= b.after { // what is of the last sweep has travelled as messages up
+			lo = done
+		}
 		x.pieces = append(x.pieces, piece{row: r.Lo + b.shift - k, part: Span(lo, x.part(b, strip, k).Hi)})
 	}
 	if b.sendsUp() {

@@ -36,11 +36,12 @@ func TestMain(m *testing.M) {
 }
 
 // networks are machines on which the same program must come to the same result: a usual one, one on which every send waits
-// for its receive, and one on which messages cost nothing.
+// for its receive, one on which messages cost nothing, and one whose messages set the pace.
 var networks = []sim.Config{
 	{Alpha: 2e-5, Beta: 1e-9, SendOverhead: 2e-6},
 	{Alpha: 1e-4, Beta: 1e-8, Rendezvous: sim.AlwaysRendezvous},
 	{},
+	{Alpha: 2e-5, Beta: 1e-6, SendOverhead: 2e-6},
 }
 
 // machine is one of the networks with this many ranks, whose clocks have nothing to do with each other.

@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"shiftwork/comm"
 	"shiftwork/comm/sim"
 	"shiftwork/lb"
 	"shiftwork/loops"
@@ -59,4 +61,36 @@ func TestMovingPaysWhereThereIsTime(t *testing.T) {
 		t.Logf("%d sweeps, %g ns a byte: %.3f s without balancing, %.3f s with it", c.sweeps, 1e9*c.beta, off.Time, on.Time)
 		assert.Less(t, on.Time, c.gains*off.Time)
 	}
+}
+
+// bucket is a network that is slow on average only: messages that fit into a bucket of tokens pass at once, of longer ones a byte takes perByte s.
+type bucket struct {
+	*sim.Comm
+	holds   int // bytes
+	perByte float64
+}
+
+func (c bucket) Isend(to, tag int, b []byte) (comm.Request, error) {
+	if len(b) > c.holds {
+		c.Work(c.perByte * float64(len(b)))
+	}
+	return c.Comm.Isend(to, tag, b)
+}
+
+// What such a network takes is seen before the loop, by messages longer than a strip's, and there are the strips that it hides.
+func TestABucketOfTokensHidesNoNetwork(t *testing.T) {
+	t.Parallel()
+	const rows, columns, perByte = 40, 1000, 8e-8
+	rep := reportIn(t, sim.Config{Ranks: 2, Alpha: 5e-6, Beta: 1e-10, SendOverhead: 2e-6}, func(c *sim.Comm) (*loops.Report, error) {
+		u := loops.NewMatrix(rows, columns)
+		return loops.DOACROSS{
+			Outer: 100, Rows: loops.Span(0, rows), Strip: loops.Span(0, columns), Quantum: 0.004, Reach: 1, Arrays: []loops.Array{u},
+			Body: func(own, strip loops.Range) { c.Work(1e-8*float64(own.Len()*strip.Len()) + 1e-5) },
+		}.Run(bucket{c, 16 << 10, perByte}, lb.Config{Policy: lb.Off})
+	})
+	require.NotEmpty(t, rep.Tunings)
+	tuning := rep.Tunings[0]
+	assert.InEpsilon(t, 8*perByte, tuning.DelayIncr+tuning.Incr, 0.1)
+	assert.GreaterOrEqual(t, columns/rep.Block, 15, "16 strips")
+	assert.LessOrEqual(t, rep.Calibrate, 0.051)
 }

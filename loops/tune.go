@@ -55,11 +55,14 @@ const (
 	// Where blocks lean there are fewestStrips at least, quotaStrips, whatever they cost, where a rank may be off its processor for a part of each quota period,
 	// and up to mostStrips where they are cheap.
 	fewestStrips, quotaStrips, mostStrips = 4, 6, 64
-	// hiddenStrips are the most for the network's sake: shorter strips fill it with headers.
+	// hiddenStrips are the most where the network and not the processor sets the pace: shorter strips fill it with headers.
 	hiddenStrips = 16
 	// bodysShare is how much of what a strip takes in the body each sweep of a batch pays: cold caches, most of it, are paid for once.
 	// Measured with grids of 1000 x 1000 and 2000 x 2000 on two cores: 0.07 to 0.14.
 	bodysShare = 0.1
+	// woken is what a rank costs, in s, that another lets compute in a strip of a batch, and that the other's message wakes, where ranks share processors. Four ranks on two cores are
+	// fastest with 2 to 4 strips of a grid of 500 x 500, 4 to 8 of 1000 x 1000, 8 of 2000 x 2000, 6 to 8 of 200 x 20000: the number that follows from this.
+	woken = 20e-6
 	// mostTunings are kept for the report.
 	mostTunings = 100
 )
@@ -338,21 +341,25 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	loop.Delay, loop.DelayIncr = record.Delay, record.DelayIncr
 	record.Waiting = waiting(loop, x.width, elapsed)
 	loop.Fixed += record.Waiting
+	predict, points := func(b int) float64 { return loop.Predict(b) / float64(left) }, loop.Curve
 	fewest := 0
 	if x.leanMost > 0 { // README.md, "Several sweeps in a batch"; for another bound see "What a receiver must buffer"
-		fewest = x.stripsToLean((slices.Max(record.Iteration)+record.Incr+record.DelayIncr)*float64(loop.Iterations), record.Fixed, bodysShare*record.PerStrip)
-		crowded := comm.IsCrowded(x.c)
+		lean := x.leaning(&record)
+		predict, points = lean.Predict, lean.Curve
+		most := mostStrips
+		if lean.Batches == 1 {
+			most = hiddenStrips
+		}
 		switch {
-		case crowded: // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
-			if fewest /= 2; fewest == 3 { // but with three each waits for the other where blocks turn back
+		case comm.IsCrowded(x.c): // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
+			if fewest = lean.Strips(2, most); fewest == 3 { // with three each waits for the other where blocks turn back
 				fewest = fewestStrips
 			}
 			loop.Sync = pipeline.Ahead
 		case machine.QuotaPeriod() > 0:
 			fewest = quotaStrips // more of them are more waits, in which others use the quota up
-		}
-		if !crowded { // there what is measured of the network is mostly when the other ranks let it be seen
-			fewest = max(fewest, hidden(slices.Max(record.Iteration)+record.Incr, record.DelayIncr, bodysShare*record.PerStrip, loop.Iterations))
+		default:
+			fewest = lean.Strips(fewestStrips, most)
 		}
 		loop.Longest = (loop.Iterations + fewest - 1) / fewest
 	}
@@ -363,9 +370,9 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 		if record.Reason == pipeline.ReasonLongest {
 			record.Reason = fmt.Sprintf("blocks lean, for which there must be %d strips", fewest)
 		}
-		record.Time = loop.Predict(record.Block) / float64(left)
+		record.Time = predict(record.Block)
 		record.Doubts = doubts(t.messages.doubtful, columns, strips)
-		record.Curve = curve(loop, record.Block)
+		record.Curve = curve(points(), record.Block, record.Time)
 		if len(x.rep.Tunings) < mostTunings {
 			x.rep.Tunings = append(x.rep.Tunings, record)
 		}
@@ -380,35 +387,22 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	return record.Block, next, sweep
 }
 
-// stripsToLean is how many strips there should be at least where blocks lean, if the columns of a sweep take sweep s, on the way included,
-// one more strip of a batch costs strip s, and another perSweep s for each of its sweeps. Once a lean, when blocks turn back, a rank waits for
-// one strip of its right neighbour's batch: the fewer there are, the longer. The sum of the two, with L sweeps a lean in batches of B, and n
-// strips, is least for
-//
-//	n (strip + B perSweep) L/B = B sweep/n
-func (x *across) stripsToLean(sweep, strip, perSweep float64) int {
+// leaning is the model of blocks that lean, with what has been measured. Where messages set the pace it settles, on rank 0, that leans are of one batch.
+func (x *across) leaning(t *Tuning) pipeline.Leaning {
 	lean := max(x.lean.most, x.wider)
 	if lean == 0 {
 		lean = x.leanMost
 	}
-	sweeps := 2*lean + 1
-	number := x.batches(sweeps, true)
-	length := float64(sweeps) / float64(number)
-	strip += length * perSweep
-	if !(strip > 0) {
-		return mostStrips
+	l := pipeline.Leaning{
+		Iterations: x.d.Strip.Len(), Work: slices.Max(t.Iteration) + t.Incr, Wire: t.DelayIncr + t.Incr,
+		Strip: t.Fixed, PerSweep: bodysShare * t.PerStrip, Sweeps: 2*lean + 1, Batches: 2,
 	}
-	best := math.Sqrt(length * sweep / (strip * float64(number)))
-	return int(math.Round(min(max(best, fewestStrips), mostStrips)))
-}
-
-// hidden is how many strips cost nothing where the network, and not the processor, sets the time of a sweep: it takes wire s for each of
-// so many columns, the processor computing s, and another perSweep s a strip.
-func hidden(computing, wire, perSweep float64, columns int) int {
-	if !(wire > computing) || perSweep == 0 {
-		return 0
+	if comm.IsCrowded(x.c) {
+		l.Strip += woken
 	}
-	return int(min(hiddenStrips, (wire-computing)*float64(columns)/perSweep))
+	x.wireBound = machine.QuotaPeriod() == 0 && l.WireBound() // a rank with a quota computes for less of the time than its strips tell
+	l.Batches = batches(x.chooseLongest(), l.Sweeps, true)
+	return l
 }
 
 // waiting is what a strip costs in s because ranks must be woken for its messages. On a processor of its own a rank that waits
@@ -476,15 +470,14 @@ func doubts(messages bool, columns, strips []int) []string {
 	return all
 }
 
-// curve is the model's curve with the chosen block size, per sweep of those that are left.
-func curve(loop pipeline.Loop, chosen int) []Point {
+// curve is the model's, with the chosen block size, which is predicted to take time s a sweep.
+func curve(of []pipeline.Point, chosen int, time float64) []Point {
 	var points []Point
-	for _, p := range loop.Curve() {
+	for _, p := range of {
 		points = append(points, Point{Block: p.BlockSize, Time: p.Time, Chosen: p.BlockSize == chosen})
 	}
 	at, found := slices.BinarySearchFunc(points, chosen, func(p Point, b int) int { return p.Block - b })
 	if !found {
-		time := loop.Predict(chosen) / float64(max(1, loop.Sweeps))
 		points = slices.Insert(points, at, Point{Block: chosen, Time: time, Chosen: true})
 	}
 	return points

@@ -70,6 +70,8 @@
 // Where ranks may be any number of sweeps ahead of their right neighbours (Ahead), nothing comes back from the right: there is no
 // round trip, slack is not a matter of strips, and as few of them are best as M* says.
 //
+// Where blocks lean besides, and strips are swept several times in a row, another model holds: Leaning.
+//
 // What keeps a processor busy with a message is t_fixed and t_incr. What it takes on its way is Delay and DelayIncr: it makes
 // the fill longer, and the round trip between two neighbours, but a sweep of many strips hides it.
 //

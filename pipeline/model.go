@@ -259,14 +259,18 @@ type Point struct {
 // Curve predicts the time of a sweep for the block sizes 1, sqrt(2), 2, ... and m, rounded: what S&S 1997, Fig. 8,
 // plots. The model of the paper is that of Sync Drain, and nil is the curve of a loop without iterations.
 func (l Loop) Curve() []Point {
+	return curve(l.Iterations, func(b int) float64 { return l.Predict(b) / float64(max(1, l.Sweeps)) })
+}
+
+func curve(m int, predict func(block int) float64) []Point {
 	var points []Point
-	for k, last := 0, 0; last < l.Iterations; k++ {
-		b := min(l.Iterations, int(math.Round(math.Pow(2, float64(k)/2))))
+	for k, last := 0, 0; last < m; k++ {
+		b := min(m, int(math.Round(math.Pow(2, float64(k)/2))))
 		if b == last {
 			continue
 		}
 		last = b
-		points = append(points, Point{b, ceilDiv(l.Iterations, b), l.Predict(b) / float64(max(1, l.Sweeps))})
+		points = append(points, Point{b, ceilDiv(m, b), predict(b)})
 	}
 	return points
 }

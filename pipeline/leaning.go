@@ -1,0 +1,57 @@
+package pipeline
+
+import "math"
+
+// Leaning is a pipelined loop whose blocks lean: in each of a lean's sweeps they lie a row lower than in the one before, and behind the last one jump back, so that
+// no rank waits for an answer but there. A rank does a strip in all sweeps of a batch before it goes on to the next strip.
+//
+//	one lean of two batches, three strips
+//	rank 0  |1111111|2222222|3333333|1111111|2222222|3333333|  turn
+//	rank 1          |1111111|2222222|3333333|1111111|2222222|3333333|
+//
+// Each sweep sends a row to the right, and brings one to the left with all others of its lean: behind the last batch, strip by strip. With S = Sweeps in B = Batches and M
+// strips, per sweep:
+//
+//	busy = m Work + (B M Strip + S M PerSweep) / S      a strip costs something in each batch, and in each of its sweeps
+//	wire = m Wire + (1 - 1/B) max(busy, m Wire)         what travels to the left travels during one batch; to the right during all
+//	turn = (S/B) (m/M) (Work + Wire) / S                a strip of a batch, and its message, once a lean
+//	T(M) = max(busy, wire) + turn
+//	M*   = sqrt( (S/B) m (Work + Wire) / (B Strip + S PerSweep) )       where the processor sets the pace
+type Leaning struct {
+	Iterations int     // m, columns
+	Work       float64 // s per iteration: computing, on the rank that has most to do
+	Wire       float64 // s per iteration: what its messages take on their way
+	Strip      float64 // s: what a strip of a batch costs beside that
+	PerSweep   float64 // s: what it costs for each sweep of the batch
+	Sweeps     int     // S, of a lean, >= 1
+	Batches    int     // B, of a lean, >= 1
+}
+
+// Predict is the time of one sweep, in s, with strips of so many iterations.
+func (l Leaning) Predict(block int) float64 {
+	m, sweeps, batches := float64(l.Iterations), float64(max(1, l.Sweeps)), float64(max(1, l.Batches))
+	block = max(1, min(block, l.Iterations))
+	strips := float64(ceilDiv(l.Iterations, block))
+	busy := m*l.Work + strips*(batches*l.Strip/sweeps+l.PerSweep)
+	wire := m*l.Wire + (1-1/batches)*max(busy, m*l.Wire)
+	turn := float64(block) * (l.Work + l.Wire) / batches
+	return max(busy, wire) + turn
+}
+
+// WireBound reports whether messages on their way set the pace, and not the processor: then leans of one batch are fastest.
+func (l Leaning) WireBound() bool { return l.Wire > l.Work }
+
+// Strips is how many strips, from least to most, are best: where the network sets the pace, so many that it does not yet have to wait for what they cost.
+func (l Leaning) Strips(least, most int) int {
+	m, sweeps, batches := float64(l.Iterations), float64(max(1, l.Sweeps)), float64(max(1, l.Batches))
+	each := batches*l.Strip + sweeps*l.PerSweep
+	if !(each > 0) {
+		return most
+	}
+	best := math.Sqrt(sweeps / batches * m * (l.Work + l.Wire) / each)
+	best = max(best, m*(l.Wire-l.Work)*sweeps/each) // so many the network hides
+	return int(math.Round(min(max(best, float64(least)), float64(most))))
+}
+
+// Curve predicts the time of a sweep for the same block sizes as Loop.Curve.
+func (l Leaning) Curve() []Point { return curve(l.Iterations, l.Predict) }
