@@ -69,6 +69,10 @@ type messages struct {
 // carries takes in that a byte of a long message takes so many s to travel (hooks.PerByte). A network that is slow on average only, whose switches or token buckets
 // pass a few messages at once, shows that to long ones alone; but strips are not a few messages.
 func (m *messages) carries(perByte float64) {
+	if perByte == 0 { // not measured
+		return
+	}
+	m.incr = min(m.incr, 8*perByte) // all of which the processor may be busy, but not more
 	m.delayIncr = max(m.delayIncr, 8*perByte-m.incr)
 }
 
@@ -116,10 +120,19 @@ func measureMessages(c comm.Comm) (m messages, err error) {
 	if empty, long := &samples[1], &samples[3]; long.first-empty.first < max(empty.spread(), long.spread()) {
 		long.first = empty.first
 	}
-	// What counts is the rank where it takes longest, and all doubt together.
+	// What counts is the rank where it takes longest, and all doubt together. But where ranks share processors, waiting for the turns of others costs processor time, too: it
+	// is the rank that had least of it.
+	crowded := comm.IsCrowded(c)
 	shortest, doubt := make([]float64, len(kinds)), 0.0
 	for i := range samples {
-		if shortest[i], err = comm.AllreduceMax(c, samples[i].first); err != nil {
+		t, agree := samples[i].first, comm.AllreduceMax
+		if busy := i%2 == 0; busy && crowded {
+			agree = comm.AllreduceMin
+			if alone := c.Rank() == 0 || c.Rank() == c.Size()-1; alone && c.Size() > 2 { // with one neighbour
+				t *= 2
+			}
+		}
+		if shortest[i], err = agree(c, t); err != nil {
 			return m, err
 		}
 		if samples[i].doubtful() {
@@ -137,7 +150,7 @@ func measureMessages(c comm.Comm) (m messages, err error) {
 		part = 0.5
 	}
 	m.delay = max(0, shortest[1]-part*m.fixed)
-	if !comm.IsCrowded(c) { // there it is the turns of others that a message takes longer by
+	if !crowded { // there it is the turns of others that a message takes longer by
 		m.delayIncr = max(0, (shortest[3]-shortest[1])/probeElements-part*m.incr)
 	}
 	return m, nil
