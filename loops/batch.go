@@ -110,6 +110,7 @@ func (x *across) chooseLongest() int {
 // batches is into how many batches so many sweeps are divided, in which blocks go down, from above where they stand upright or not.
 func (x *across) batches(sweeps int, above bool) int { return batches(x.longest, sweeps, above) }
 
+// batches is the same where they may be so long: two from above at least, for slack, but where messages set the pace.
 func batches(longest, sweeps int, above bool) int {
 	n := (sweeps + longest - 1) / longest
 	if above && sweeps > 1 && longest < wireBatch {

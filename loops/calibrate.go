@@ -128,7 +128,7 @@ func measureMessages(c comm.Comm) (m messages, err error) {
 		t, agree := samples[i].first, comm.AllreduceMax
 		if busy := i%2 == 0; busy && crowded {
 			agree = comm.AllreduceMin
-			if alone := c.Rank() == 0 || c.Rank() == c.Size()-1; alone && c.Size() > 2 { // with one neighbour
+			if edge := c.Rank() == 0 || c.Rank() == c.Size()-1; edge && c.Size() > 2 { // with one neighbour
 				t *= 2
 			}
 		}

@@ -55,8 +55,8 @@ const (
 	// Where blocks lean there are fewestStrips at least, quotaStrips, whatever they cost, where a rank may be off its processor for a part of each quota period,
 	// and up to mostStrips where they are cheap.
 	fewestStrips, quotaStrips, mostStrips = 4, 6, 64
-	// hiddenStrips are the most where the network and not the processor sets the pace: shorter strips fill it with headers.
-	hiddenStrips = 16
+	// wireStrips are the most where messages and not the processor set the pace, and shortestLetter is how many bytes these have at least: shorter ones fill the network with headers.
+	wireStrips, shortestLetter = 32, 16 << 10
 	// bodysShare is how much of what a strip takes in the body each sweep of a batch pays: cold caches, most of it, are paid for once.
 	// Measured with grids of 1000 x 1000 and 2000 x 2000 on two cores: 0.07 to 0.14.
 	bodysShare = 0.1
@@ -344,12 +344,13 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	predict, points := func(b int) float64 { return loop.Predict(b) / float64(left) }, loop.Curve
 	fewest := 0
 	if x.leanMost > 0 { // README.md, "Several sweeps in a batch"; for another bound see "What a receiver must buffer"
-		lean := x.leaning(&record)
-		predict, points = lean.Predict, lean.Curve
-		most := mostStrips
-		if lean.Batches == 1 {
-			most = hiddenStrips
+		lean, most := x.leaning(&record), mostStrips
+		// A rank with a quota computes for less of the time than its strips tell.
+		if x.wireBound = machine.QuotaPeriod() == 0 && lean.WireBound(); x.wireBound {
+			most = min(wireStrips, max(fewestStrips, int(width*float64(loop.Iterations*lean.Sweeps)/shortestLetter)))
 		}
+		lean.Batches = batches(x.chooseLongest(), lean.Sweeps, true)
+		predict, points = lean.Predict, lean.Curve
 		switch {
 		case comm.IsCrowded(x.c): // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
 			if fewest = lean.Strips(2, most); fewest == 3 { // with three each waits for the other where blocks turn back
@@ -387,7 +388,7 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	return record.Block, next, sweep
 }
 
-// leaning is the model of blocks that lean, with what has been measured. Where messages set the pace it settles, on rank 0, that leans are of one batch.
+// leaning is the model of blocks that lean, with what has been measured; but for the number of batches.
 func (x *across) leaning(t *Tuning) pipeline.Leaning {
 	lean := max(x.lean.most, x.wider)
 	if lean == 0 {
@@ -395,13 +396,11 @@ func (x *across) leaning(t *Tuning) pipeline.Leaning {
 	}
 	l := pipeline.Leaning{
 		Iterations: x.d.Strip.Len(), Work: slices.Max(t.Iteration) + t.Incr, Wire: t.DelayIncr + t.Incr,
-		Strip: t.Fixed, PerSweep: bodysShare * t.PerStrip, Sweeps: 2*lean + 1, Batches: 2,
+		Strip: t.Fixed, PerSweep: bodysShare * t.PerStrip, Sweeps: 2*lean + 1,
 	}
 	if comm.IsCrowded(x.c) {
 		l.Strip += woken
 	}
-	x.wireBound = machine.QuotaPeriod() == 0 && l.WireBound() // a rank with a quota computes for less of the time than its strips tell
-	l.Batches = batches(x.chooseLongest(), l.Sweeps, true)
 	return l
 }
 
