@@ -62,3 +62,19 @@ func TestLeanNotice(t *testing.T) {
 		}
 	})
 }
+
+// A row's column takes 1 us, a strip besides 40 us the first time that it is swept and 4 us again: that is what is told, after single sweeps and after batches.
+func TestAColumnTakesAsLongInABatch(t *testing.T) {
+	const column, cold, again, long, short, rows = 1e-6, 40e-6, 4e-6, 100, 25, 50
+	tuner := tuner{shortBlock: short}
+	for range 2 {
+		tuner.timed(long, long, rows, rows*(long*column+cold))
+		tuner.timed(short, long, rows, rows*(short*column+cold))
+	}
+	tuner.learnPerStrip(long)
+	require.InEpsilon(t, cold, tuner.perStrip, 1e-9)
+	require.InEpsilon(t, column, tuner.column(long, false), 1e-9)
+	tuner.full = smallest{}
+	tuner.timed(long, long, 10*rows, 10*rows*(long*column+again))
+	require.InEpsilon(t, column, tuner.column(long, true), 1e-9)
+}

@@ -213,12 +213,21 @@ func (t *tuner) learnPerStrip(block int) {
 	t.shortBlock = 0
 }
 
+// column is what a column takes by itself, in s per work unit, in strips of so many, which were swept one sweep at a time or in batches.
+func (t *tuner) column(width int, batched bool) float64 {
+	strip := t.perStrip
+	if batched {
+		strip *= bodysShare
+	}
+	return max(0, t.full.first-strip/float64(width))
+}
+
 // tell sends this rank's costs to rank 0.
 func (x *across) tell() error {
 	t := &x.tuner
 	v := told{Work: -1}
 	if units := x.d.Weights.Units(x.own); !x.own.Empty() {
-		v.Work = max(0, t.full.first-t.perStrip/float64(x.width)) * units
+		v.Work = t.column(x.width, x.leanMost > 0 && !x.single) * units
 		v.PerStrip = t.perStrip * units
 		for _, a := range x.d.Arrays {
 			v.Width += float64(len(a.Part(x.own.Lo, x.d.Strip))) / float64(x.d.Strip.Len())
