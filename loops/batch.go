@@ -87,7 +87,7 @@ func (x *across) next() batch {
 	for l := x.lean; l.after < l.now && b.sweep+sweeps < stop; sweeps++ {
 		l.step(b.sweep+sweeps, stop)
 	}
-	most := sweeps / x.batches(sweeps, b.shift > 0)
+	most := sweeps / batches(x.longest, sweeps, b.shift > 0)
 	for b.count < most && !x.single {
 		x.lean.step(b.sweep+b.count, stop)
 		b.count++
@@ -107,10 +107,8 @@ func (x *across) chooseLongest() int {
 	return longestBatch
 }
 
-// batches is into how many batches so many sweeps are divided, in which blocks go down, from above where they stand upright or not.
-func (x *across) batches(sweeps int, above bool) int { return batches(x.longest, sweeps, above) }
-
-// batches is the same where they may be so long: two from above at least, for slack, but where messages set the pace.
+// batches is into how many batches, none longer than longest, so many sweeps are divided, in which blocks go down, from above where they stand upright or not: from above
+// two at least, for slack, but where messages set the pace.
 func batches(longest, sweeps int, above bool) int {
 	n := (sweeps + longest - 1) / longest
 	if above && sweeps > 1 && longest < wireBatch {

@@ -29,7 +29,7 @@ type Leaning struct {
 
 // Predict is the time of one sweep, in s, with strips of so many iterations.
 func (l Leaning) Predict(block int) float64 {
-	m, sweeps, batches := float64(l.Iterations), float64(max(1, l.Sweeps)), float64(max(1, l.Batches))
+	m, sweeps, batches := l.counts()
 	block = max(1, min(block, l.Iterations))
 	strips := float64(ceilDiv(l.Iterations, block))
 	busy := m*l.Work + strips*(batches*l.Strip/sweeps+l.PerSweep)
@@ -38,12 +38,17 @@ func (l Leaning) Predict(block int) float64 {
 	return max(busy, wire) + turn
 }
 
+// counts is m, S and B.
+func (l Leaning) counts() (m, sweeps, batches float64) {
+	return float64(l.Iterations), float64(max(1, l.Sweeps)), float64(max(1, l.Batches))
+}
+
 // WireBound reports whether messages on their way set the pace, and not the processor: then leans of one batch are fastest.
 func (l Leaning) WireBound() bool { return l.Wire > l.Work }
 
 // Strips is how many strips, from least to most, are best: where the network sets the pace, so many that it does not yet have to wait for what they cost.
 func (l Leaning) Strips(least, most int) int {
-	m, sweeps, batches := float64(l.Iterations), float64(max(1, l.Sweeps)), float64(max(1, l.Batches))
+	m, sweeps, batches := l.counts()
 	each := batches*l.Strip + sweeps*l.PerSweep
 	if !(each > 0) {
 		return most
