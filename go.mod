@@ -8,6 +8,7 @@ require (
 	github.com/chromedp/chromedp v0.14.2
 	github.com/google/go-cmp v0.7.0
 	github.com/jszwec/csvutil v1.10.0
+	github.com/klauspost/cpuid/v2 v2.4.2
 	github.com/sbinet/npyio v0.6.0
 	github.com/sbromberger/gompi v0.2.0
 	github.com/stretchr/testify v1.12.1

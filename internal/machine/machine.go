@@ -5,6 +5,7 @@
 package machine
 
 import (
+	"cmp"
 	"hash/crc32"
 	"iter"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/klauspost/cpuid/v2"
 )
 
 // DefaultQuantum, in s, is what Linux grants a process before another one that is ready to run: its base
@@ -117,10 +120,13 @@ func number(file string) int {
 // DefaultCache, in bytes, is what the second-level cache of most processors since 2015 holds at least.
 const DefaultCache = 256 << 10
 
-// Cache is the size in bytes of a core's second-level cache, DefaultCache where it cannot be found out.
-var Cache = sync.OnceValue(func() int { return cache("/sys/devices/system/cpu/cpu0/cache") })
+// Cache is the size in bytes of a core's second-level cache: as Linux tells it, or the processor itself, for in many virtual machines Linux does not;
+// DefaultCache where neither does.
+var Cache = sync.OnceValue(func() int {
+	return cmp.Or(cache("/sys/devices/system/cpu/cpu0/cache"), max(0, cpuid.CPU.Cache.L2), DefaultCache)
+})
 
-// cache looks for a second-level cache that holds data among those that Linux describes in a folder.
+// cache looks for a second-level cache that holds data among those that Linux describes in a folder; 0: there is none.
 func cache(root string) int {
 	folders, _ := filepath.Glob(filepath.Join(root, "index*")) // the pattern is well formed
 	for _, dir := range folders {
@@ -132,7 +138,7 @@ func cache(root string) int {
 			return n << 10
 		}
 	}
-	return DefaultCache
+	return 0
 }
 
 // longestGap spins and returns the longest time between two looks at the clock.
