@@ -140,7 +140,7 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 	}
 	// With one iteration a rank, or fewer, there is nothing that could be shifted.
 	workers := c.Size() - first
-	h.began = c.Now()
+	h.began, h.quota = c.Now(), newQuota(c)
 	h.active = present && cfg.Policy != lb.Off && workers > 1 && loop.Iterations.Len() > workers
 	h.oneByOne.on = h.active && loop.OneByOne != nil && cfg.Interaction == lb.Pipelined && !cfg.DedicatedMaster
 	if h.active {
@@ -160,7 +160,6 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 		}
 		h.makeRoom()
 	}
-	h.quota = newQuota(c)
 	h.began = c.Now()
 	h.since = h.began
 	h.follow()

@@ -38,6 +38,10 @@ const (
 	// average (a token bucket of some milliseconds), and for connections; the shortest of the others is free of competing loads.
 	leastTrials, mostTrials = 2, 12
 	trialTime               = 20 * time.Millisecond
+	// Under CPU quotas messages are quotaTrials times as long, and trials that take less than keptAway quota periods say nothing of the network: ranks were kept from
+	// their messages. Beside a load most of them were; by these a grid of 4000 x 4000 seemed to be as dear to move as over 200 Mbit/s, and was not moved.
+	quotaTrials = 2
+	keptAway    = 1.5
 )
 
 // perByte is what a byte of a long message takes, once that has been measured.
@@ -48,7 +52,7 @@ type perByte struct {
 
 // PerByte is what a byte of a long message takes to travel between two neighbours where it takes longest, in s, all ranks sending to the one above at the same time, as when
 // work moves. It is measured once and the same on every rank; every rank must call it. 0 where no rank has as much data as a trial sends, or where how much is not known, for it
-// must be packed.
+// must be packed; and where CPU quotas hide it.
 func (h *Hooks) PerByte() (float64, error) {
 	if h.perByte.known {
 		return h.perByte.s, nil
@@ -58,7 +62,15 @@ func (h *Hooks) PerByte() (float64, error) {
 	if err != nil || most < trialBytes {
 		return 0, err
 	}
-	out, in := make([]byte, trialBytes), make([]byte, trialBytes)
+	period, err := comm.AllreduceMax(h.c, h.quota.period())
+	if err != nil {
+		return 0, err
+	}
+	size := trialBytes
+	if period > 0 {
+		size *= quotaTrials
+	}
+	out, in := make([]byte, size), make([]byte, size)
 	shortest, began := math.Inf(1), h.c.Now()
 	for n := 1; ; n++ {
 		if err := comm.Barrier(h.c); err != nil {
@@ -82,8 +94,19 @@ func (h *Hooks) PerByte() (float64, error) {
 			break
 		}
 	}
-	h.perByte.s, err = comm.AllreduceMax(h.c, shortest/trialBytes)
-	return h.perByte.s, err
+	if shortest, err = comm.AllreduceMax(h.c, shortest); err != nil {
+		return 0, err
+	}
+	h.perByte.s = byteOf(shortest, size, period)
+	return h.perByte.s, nil
+}
+
+// byteOf is what a byte takes, in s, by a trial of so many that took so many s under quotas of the given period; 0 where ranks may have been kept from their messages.
+func byteOf(took float64, bytes int, period float64) float64 {
+	if took < keptAway*period {
+		return 0
+	}
+	return took / float64(bytes)
 }
 
 // bytes is how much data this rank's block has, as far as it need not be packed to know.

@@ -31,6 +31,14 @@ func newQuota(c comm.Comm) quota {
 	return quota{}
 }
 
+// period is that of the quota, in s, 0 without one.
+func (q *quota) period() float64 {
+	if q.share > 0 {
+		return machine.QuotaPeriod()
+	}
+	return 0
+}
+
 func (q *quota) begin() {
 	if q.share > 0 {
 		q.start = cpuTime()

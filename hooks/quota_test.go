@@ -35,3 +35,11 @@ func TestAQuotaBoundsTheRate(t *testing.T) {
 	q.end()
 	assert.Zero(t, q.used)
 }
+
+// A quarter of a megabyte takes 21 ms over 100 Mbit/s. In memory it takes 0.1 ms, and 8 where its receiver has used its quota of 10 ms up.
+func TestAQuotaIsNoSlowNetwork(t *testing.T) {
+	const bytes = quotaTrials * trialBytes
+	assert.InEpsilon(t, 8e-8, byteOf(0.021, bytes, 0.01), 0.01)
+	assert.Zero(t, byteOf(0.008, bytes, 0.01))
+	assert.InEpsilon(t, 8e-8, byteOf(0.0105, trialBytes, 0), 0.01, "no quota")
+}

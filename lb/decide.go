@@ -188,7 +188,7 @@ func (b *Balancer) imbalanced(d *Decision, level balance, statuses []Status) (ra
 		return b.filtered, true
 	}
 	if d.Imbalance >= d.Threshold {
-		least := coarse * d.Threshold
+		least := max(coarse*d.Threshold, b.quantumError(level.slowest))
 		if certain >= max(least, enough) {
 			b.lasting++
 		} else {

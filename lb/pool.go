@@ -53,6 +53,14 @@ func (b *Balancer) pool(slowest int, statuses []Status) {
 
 // variance is that of a rank's level, relative: of its samples, and because a rate over n quanta is off by up to 1/n, which few samples may not show.
 func (b *Balancer) variance(r int, common float64) float64 {
-	quanta := b.ranks[r].levels.Seconds() / b.period.disturbance()
-	return b.sampleVariance(r, common) + 1/(3*quanta*quanta)
+	off := b.quantumError(r)
+	return b.sampleVariance(r, common) + off*off/3
+}
+
+// quantumError is 1/n, by which the level of a rank is off at most that has been measured over n quanta: some began before or ended after.
+func (b *Balancer) quantumError(r int) float64 {
+	if r < 0 {
+		return 0
+	}
+	return b.period.disturbance() / b.ranks[r].levels.Seconds()
 }
