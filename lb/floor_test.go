@@ -10,9 +10,9 @@ import (
 	"shiftwork/dist"
 )
 
-// streaming is a loop of four ranks whose sweeps stream, 100 units each.
+// streaming is a loop of four ranks whose sweeps stream, 100 units each, over a slow network.
 func streaming() Loop {
-	return Loop{Ranks: 4, Movement: Adjacent, OneByOne: true, Start: dist.Even(dist.Span(0, 400), 4, 0)}
+	return Loop{Ranks: 4, Movement: Adjacent, OneByOne: true, MoveUnit: 0.4, Start: dist.Even(dist.Span(0, 400), 4, 0)}
 }
 
 // tell makes the statuses of one sweep of so many s, of which ranks compute for these parts and wait for the rest.
@@ -46,6 +46,8 @@ func TestTheFloorIsKnownWhereAlsoTheSlowestRankWaits(t *testing.T) {
 	moving[2][0].Elapsed, moving[2][0].Wait = 7, 6
 	apart := streaming()
 	apart.OneByOne = false
+	fast, unknown := streaming(), streaming()
+	fast.MoveUnit, unknown.MoveUnit = 0.3, 0
 	for name, c := range map[string]struct {
 		loop     Loop
 		statuses [][]Status
@@ -62,6 +64,8 @@ func TestTheFloorIsKnownWhereAlsoTheSlowestRankWaits(t *testing.T) {
 		"half, but a quota stops who waits": {streaming(), quota, false, 0},
 		"a rank tells nothing":              {streaming(), silent, false, 0},
 		"what a movement took":              {streaming(), moving, false, 2},
+		"half of the time, a fast network":  {fast, times(9, half), false, 0},
+		"half, it is not known how fast":    {unknown, times(9, half), false, 0},
 		"ranks meet in each round":          {apart, times(9, half), false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
