@@ -188,7 +188,8 @@ func (b *Balancer) imbalanced(d *Decision, level balance, statuses []Status) (ra
 		return b.filtered, true
 	}
 	if d.Imbalance >= d.Threshold {
-		least := max(coarse*d.Threshold, b.quantumError(level.slowest))
+		off := b.quantumError(level.slowest)
+		least := max(coarse*d.Threshold, off)
 		if certain >= max(least, enough) {
 			b.lasting++
 		} else {
@@ -207,7 +208,7 @@ func (b *Balancer) imbalanced(d *Decision, level balance, statuses []Status) (ra
 			b.tolerated = max(quietThreshold, doubt)
 			return b.level, true
 		}
-		d.Reason = fmt.Sprintf("imbalance %.3f may be noise: %.3f in the mean rates, of which %.3f is uncertain", d.Imbalance, certain, noise)
+		d.Reason = fmt.Sprintf("imbalance %.3f may be noise: %.3f in the mean rates, of which %.3f is uncertain", d.Imbalance, certain, max(noise, off))
 		return b.filtered, false
 	}
 	b.lasting = 0

@@ -5,6 +5,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"shiftwork/dist"
 )
 
 // decideBy makes decisions by so many statuses of these rates and waits, each after a period of 1 s in which ranks compute when they do not wait.
@@ -52,4 +54,25 @@ func TestDelayIsWhatMovementsTook(t *testing.T) {
 	b.settling.ordered(4, 11)
 	b.settling.observe(4, 311, 0.1)
 	assert.InDelta(t, (0.4+mostSettling*0.1)/2, b.delay(0.1), 1e-12)
+}
+
+// What five quanta show of a rank may be off by one: a quarter less is no reason yet to move work, half of the rate is.
+func TestFirstRatesAreOffByAQuantum(t *testing.T) {
+	for slow, moves := range map[float64]bool{0.77: false, 0.5: true} {
+		b, err := New(Auto(), Loop{Ranks: 4, Movement: Adjacent, OneByOne: true, Start: dist.Even(dist.Span(0, 400), 4, 0), Quantum: 0.01})
+		require.NoError(t, err)
+		var statuses []Status
+		for r := range 4 {
+			s := Status{Rank: r, Obeyed: -1, Units: 50 * slow, Compute: 0.05 * slow, Elapsed: 0.05, Wait: 0.05 - 0.05*slow, Phases: 10, PhasesLeft: 10000, Owned: 100, OwnedIterations: 100}
+			if r == 0 {
+				s.Compute, s.Wait = 0.05, 0
+			}
+			statuses = append(statuses, s)
+		}
+		d := b.Decide(statuses)
+		assert.Equal(t, moves, len(d.Transfers) > 0, "%g: %s", slow, d.Reason)
+		if !moves {
+			assert.Contains(t, d.Reason, "may be noise")
+		}
+	}
 }
