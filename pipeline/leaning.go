@@ -55,7 +55,11 @@ func (l Leaning) Strips(least, most int) int {
 	}
 	best := math.Sqrt(sweeps / batches * m * (l.Work + l.Wire) / each)
 	best = max(best, m*(l.Wire-l.Work)*sweeps/each) // so many the network hides
-	return int(math.Round(min(max(best, float64(least)), float64(most))))
+	n := int(min(max(best, float64(least)), float64(most)))
+	if n < most && l.Predict(ceilDiv(l.Iterations, n+1)) < l.Predict(ceilDiv(l.Iterations, n)) {
+		n++
+	}
+	return n
 }
 
 // Curve predicts the time of a sweep for the same block sizes as Loop.Curve.
