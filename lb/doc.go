@@ -66,8 +66,8 @@
 // a period the rates are taken to stay for four times as long as they have been at most, whatever is left of the loop.
 //
 // Messages. Where sweeps stream (Loop.OneByOne) a network that is slower than the processors sets the pace, and no division of the work changes that. It shows where
-// also the rank that computes longest waits for more than a third of its time: then a sweep takes as long as it does now, whatever the plan, and plans are worth only
-// what they save beyond that (floor).
+// also the rank that computes longest waits for more than a third of its time, and a sixteenth of its data would travel for longer than a sweep (Loop.MoveUnit): then a sweep
+// takes as long as it does now, whatever the plan, and plans are worth only what they save beyond that (floor).
 //
 // Outcome. What a movement did to the measured throughput is compared with its promise; where most of the promise did not
 // come true (sweeps shorter than a few quanta) later promises are discounted, and the balancer stays still. And every two
@@ -79,7 +79,7 @@
 //
 // Beginning. The first phases of a loop are not like the later ones: pipelines fill. Until half of (15) has passed, period_compute
 // is the mean over all phases so far, and a rank has no rate. In a
-// Free loop that ends soon, a quarter of what is left must do.
+// Free loop that ends soon, a quarter of what is left must do. A rate over n quanta may be off by 1/n, and an imbalance below that is none yet.
 //
 // Answer. Ranks that share a core are the faster the less work they have, and would swing to and fro if each were given what
 // it looks worth. The balancer learns from its movements how rates answer to work, and makes its steps as much
