@@ -12,6 +12,7 @@ const (
 	tagGather
 	tagAllGather
 	tagAllreduce
+	tagTaken // no collective: Lend
 )
 
 // Barrier returns when every rank has called it.

@@ -47,7 +47,7 @@
 //
 // # What it does not do
 //
-// No datatypes, subgroups, topologies, one-sided operations, cancelling of requests or wildcard tags. A message is never lost
+// No datatypes, subgroups, topologies, one-sided operations ([Lend] is one underneath, where ranks share a machine), cancelling of requests or wildcard tags. A message is never lost
 // and never retried: a transport that fails ends the job. AllreduceSum is left out on purpose: a sum of floats
 // depends on its order; whoever wants one adds what AllGather returns, in rank order.
 package comm

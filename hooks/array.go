@@ -36,6 +36,8 @@ type mover struct {
 	arrays  []Array
 	pending []comm.Request // sends
 	buffers [][]byte       // packed data of pending sends
+	spare   [][]byte       // such buffers, of sends that have left
+	headers [][]byte       // of pending sends
 	scratch []byte
 	waited  time.Duration // for ranks that were to give: no part of the movement itself
 	traced  *tracedMove   // nil: nobody looks, or nothing moves
@@ -63,19 +65,31 @@ func (m *mover) give(to int, r dist.Range) error {
 	for _, a := range m.arrays {
 		if p, ok := a.(InPlace); ok {
 			for b := range slices.Chunk(p.Bytes(r), pieceBytes) {
-				if err := m.isend(to, tagData, b); err != nil {
+				if err := m.lend(to, b); err != nil {
 					return err
 				}
 			}
 			continue
 		}
-		b := a.Pack(r, nil)
+		var room []byte
+		if last := len(m.spare) - 1; last >= 0 {
+			room, m.spare = m.spare[last][:0], m.spare[:last]
+		}
+		b := a.Pack(r, room)
 		m.buffers = append(m.buffers, b)
-		if err := m.isend(to, tagData, b); err != nil {
+		if err := m.lend(to, b); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (m *mover) lend(to int, b []byte) error {
+	q, err := comm.Lend(m.c, to, tagData, b)
+	if err == nil {
+		m.pending = append(m.pending, q)
+	}
+	return err
 }
 
 func (m *mover) isend(to, tag int, b []byte) error {
@@ -88,7 +102,7 @@ func (m *mover) isend(to, tag int, b []byte) error {
 
 // giveParts sends a header that lists the parts and then their data.
 func (m *mover) giveParts(to, tag int, header []byte, parts []part) error {
-	m.buffers = append(m.buffers, header)
+	m.headers = append(m.headers, header)
 	if err := m.isend(to, tag, header); err != nil {
 		return err
 	}
@@ -105,10 +119,7 @@ func (m *mover) take(from int, r dist.Range) error {
 	for i, a := range m.arrays {
 		if p, ok := a.(InPlace); ok {
 			for b := range slices.Chunk(p.Bytes(r), pieceBytes) {
-				if _, err := m.await(from, tagData); err != nil {
-					return err
-				}
-				st, err := m.c.Recv(from, tagData, b)
+				st, err := m.borrow(from, func(int) []byte { return b })
 				if err != nil {
 					return err
 				}
@@ -118,22 +129,26 @@ func (m *mover) take(from int, r dist.Range) error {
 			}
 			continue
 		}
-		st, err := m.await(from, tagData)
+		st, err := m.borrow(from, func(bytes int) []byte {
+			m.scratch = slices.Grow(m.scratch[:0], bytes)[:bytes]
+			return m.scratch
+		})
 		if err != nil {
 			return err
 		}
-		if cap(m.scratch) < st.Len {
-			m.scratch = make([]byte, st.Len)
-		}
-		b := m.scratch[:st.Len]
-		if _, err := m.c.Recv(from, tagData, b); err != nil {
-			return err
-		}
-		if err := a.Unpack(r, b); err != nil {
+		if err := a.Unpack(r, m.scratch[:st.Len]); err != nil {
 			return fmt.Errorf("array %d, iterations %v from rank %d: %w", i, r, from, err)
 		}
 	}
 	return nil
+}
+
+func (m *mover) borrow(from int, room func(bytes int) []byte) (comm.Status, error) {
+	found, err := m.await(from, tagData)
+	if err != nil {
+		return comm.Status{}, err
+	}
+	return comm.Borrow(m.c, found, room)
 }
 
 // message is one that is being received, and how long it must be.
@@ -151,7 +166,7 @@ func (m *mover) receive(from int, r dist.Range) (coming []message, err error) {
 	}
 	for _, a := range m.arrays {
 		for b := range slices.Chunk(a.(InPlace).Bytes(r), pieceBytes) {
-			q, err := m.c.Irecv(from, tagData, b)
+			q, err := comm.Iborrow(m.c, from, tagData, b)
 			if err != nil {
 				return nil, err
 			}
@@ -195,9 +210,17 @@ func (m *mover) flush() error {
 		}
 	}
 	clear(m.pending)
-	clear(m.buffers)
-	m.pending, m.buffers = m.pending[:0], m.buffers[:0]
+	m.pending = m.pending[:0]
+	m.left()
 	return nil
+}
+
+// left takes back the buffers of sends, all of which have left.
+func (m *mover) left() {
+	m.spare = append(m.spare, m.buffers...)
+	clear(m.buffers)
+	clear(m.headers)
+	m.buffers, m.headers = m.buffers[:0], m.headers[:0]
 }
 
 // reap forgets the sends that have left, without waiting.
@@ -213,8 +236,7 @@ func (m *mover) reap() error {
 	clear(m.pending[len(kept):])
 	m.pending = kept
 	if len(kept) == 0 {
-		clear(m.buffers)
-		m.buffers = m.buffers[:0]
+		m.left()
 	}
 	return nil
 }

@@ -52,13 +52,19 @@ type perByte struct {
 
 // PerByte is what a byte of a long message takes to travel between two neighbours where it takes longest, in s, all ranks sending to the one above at the same time, as when
 // work moves. It is measured once and the same on every rank; every rank must call it. 0 where no rank has as much data as a trial sends, or where how much is not known, for it
-// must be packed; and where CPU quotas hide it.
+// must be packed; where all neighbours read each other's memory (comm.Lend); and where CPU quotas hide it.
 func (h *Hooks) PerByte() (float64, error) {
 	if h.perByte.known {
 		return h.perByte.s, nil
 	}
 	h.perByte.known = true
-	most, err := comm.AllreduceMax(h.c, float64(h.bytes()))
+	far := 0.0 // bytes to or from a neighbour whose memory is not read
+	for _, r := range []int{h.left, h.right} {
+		if r >= 0 && !comm.CanRead(h.c, r) {
+			far = float64(h.bytes())
+		}
+	}
+	most, err := comm.AllreduceMax(h.c, far)
 	if err != nil || most < trialBytes {
 		return 0, err
 	}

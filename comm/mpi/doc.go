@@ -22,7 +22,12 @@
 // wake-up to an eighth of the wait and the CPU use of a long wait to 2%. In a pipeline, where a rank's late wake-up makes the next one wait longer and
 // so wake up later, an eighth is too much once waits last as long as a quota's period: hence the 0.25 ms.
 //
-// A long message, such as rows that move, travels in pieces, of which a few are under way at a time; the next ones leave when both
+// What is lent (comm.Lend), such as rows that move, a rank copies out of the other's memory by itself where it may: process_vm_readv, which Start tries
+// for all ranks that share memory as MPI sees it, if they share processors or have quotas: with processors of their own two ranks that copy pieces in turns are faster. It does not where the user keeps MPI from shared memory (--mca btl tcp,self) or from
+// such copies (--mca btl_vader_single_copy_mechanism none), or the system refuses it; under Yama's ptrace_scope 1 Start lets the descendants of the process that has started
+// this one read it, which are the ranks on this machine.
+//
+// Elsewhere a long message travels in pieces, of which a few are under way at a time; the next ones leave when both
 // sides have polled. Waits for it sleep 20 µs for as long as it takes at 100 MB/s, and never more than 0.25 ms. Without that four ranks with
 // a quota of 40% of a CPU moved rows at a quarter of the speed.
 //

@@ -50,6 +50,7 @@ import (
 type Comm struct {
 	rank, size int
 	crowded    bool
+	memory     neighboursMemory
 	began      time.Time
 	free       []*request
 	handles    []C.MPI_Request // scratch of WaitAny
@@ -60,6 +61,7 @@ type Comm struct {
 var (
 	_ comm.Comm    = (*Comm)(nil)
 	_ comm.Crowded = (*Comm)(nil)
+	_ comm.Reader  = (*Comm)(nil)
 )
 
 // Start initialises MPI, if the program has not done so, and returns the world. It is called once.
@@ -70,6 +72,7 @@ func Start() (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
+	readable := mayRead(os.Getenv) // before sw_start sets variables of its own
 	if code := C.sw_start(&provided, wait); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
@@ -89,6 +92,21 @@ func Start() (*Comm, error) {
 		return nil, fmt.Errorf("MPI did not start: %w", err)
 	}
 	c.crowded = perCore > 1
+	var node C.int
+	if code := C.sw_node(&node); code != C.MPI_SUCCESS {
+		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
+	}
+	quota := 0.0
+	if machine.QuotaPeriod() > 0 {
+		quota = 1
+	}
+	if quota, err = comm.AllreduceMax(c, quota); err != nil {
+		return nil, fmt.Errorf("MPI did not start: %w", err)
+	}
+	// Two ranks that have their processors hand a message over faster: while one copies a piece the other copies the next.
+	if err := c.memory.try(c, int(node), readable && (quota > 0 || c.crowded)); err != nil {
+		return nil, fmt.Errorf("MPI did not start: %w", err)
+	}
 	return c, nil
 }
 

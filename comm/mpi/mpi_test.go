@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -62,6 +65,11 @@ func rank(c *mpi.Comm, what string) error {
 	case "crowded":
 		_, err := fmt.Printf("rank %d crowded=%v\n", c.Rank(), c.Crowded())
 		return err
+	case "memory":
+		_, err := fmt.Printf("rank %d reads=%v\n", c.Rank(), comm.CanRead(c, (c.Rank()+1)%c.Size()))
+		return err
+	case "lender dies":
+		return lenderDies(c)
 	case "abort":
 		if c.Rank() == 1 {
 			c.Abort(7)
@@ -101,6 +109,83 @@ func TestConformance(t *testing.T) {
 			require.Contains(t, r.Stdout, "conforms")
 		})
 	}
+}
+
+// Ranks that share processors read each other's memory where the system lets them, but not where the user wants messages to go another way.
+func TestWhoseMemoryIsRead(t *testing.T) {
+	ranks := runtime.NumCPU() + 1
+	reads := func(flags ...string) int {
+		r := job(t, time.Minute, ranks, "memory", flags...)
+		require.Equal(t, 0, r.Code, r.Stderr)
+		n := strings.Count(r.Stdout, "reads=true")
+		require.Equal(t, ranks-n, strings.Count(r.Stdout, "reads=false"), r.Stdout)
+		return n
+	}
+	require.Zero(t, reads("--mca", "btl", "tcp,self"))
+	require.Zero(t, reads("--mca", "btl", "^vader"))
+	require.Zero(t, reads("--mca", "btl_vader_single_copy_mechanism", "none"))
+	n := reads()
+	if n == 0 {
+		t.Skip("this system lets no process read another's memory")
+	}
+	require.Equal(t, ranks, n, "some read, and others do not know of it")
+	require.Equal(t, ranks, reads("--mca", "btl", "vader,self"))
+}
+
+// lenderDies kills rank 1, which has lent something, and reads it all the same.
+func lenderDies(c *mpi.Comm) error {
+	const tag, bytes = 1, 64 << 20
+	switch c.Rank() {
+	case 0:
+	case 1:
+		if err := c.Send(0, tag, []byte(strconv.Itoa(os.Getpid()))); err != nil {
+			return err
+		}
+		q, err := comm.Lend(c, 0, tag, make([]byte, bytes))
+		if err != nil {
+			return err
+		}
+		if _, err = q.Wait(); err != nil {
+			return err
+		}
+		return comm.Barrier(c)
+	default:
+		return comm.Barrier(c)
+	}
+	text := make([]byte, 20)
+	st, err := c.Recv(1, tag, text)
+	if err != nil {
+		return err
+	}
+	process, err := strconv.Atoi(string(text[:st.Len]))
+	if err != nil {
+		return err
+	}
+	room := make([]byte, bytes)
+	found, err := c.Probe(1, tag)
+	if err != nil {
+		return err
+	}
+	if err := syscall.Kill(process, syscall.SIGKILL); err != nil {
+		return err
+	}
+	for { // until it has no memory left
+		if left, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", process)); err != nil || strings.HasPrefix(string(left), "0 ") {
+			break
+		}
+	}
+	if _, err = comm.Borrow(c, found, func(int) []byte { return room }); err != nil {
+		return err
+	}
+	return comm.Barrier(c)
+}
+
+// It is mpirun that tells of a rank that is gone, not the rank that was about to read its memory.
+func TestALenderDies(t *testing.T) {
+	r := job(t, time.Minute, runtime.NumCPU()+1, "lender dies")
+	require.NotEqual(t, 0, r.Code)
+	require.NotContains(t, r.Stderr, "borrow")
+	require.Regexp(t, `exited on signal 9 \(Killed\)|EXIT STRING: Killed \(signal 9\)`, r.Stdout+r.Stderr)
 }
 
 // The ways to wait that experiments may choose all carry messages; others are refused.

@@ -244,6 +244,19 @@ int sw_neighbours(int machine, double share, int *ranks, int *cores, double *sha
 	return code;
 }
 
+int sw_node(int *node)
+{
+	MPI_Comm local;
+	int rank, code = MPI_Comm_rank(comm, &rank);
+	if (code == MPI_SUCCESS)
+		code = MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
+	if (code != MPI_SUCCESS)
+		return code;
+	code = MPI_Allreduce(&rank, node, 1, MPI_INT, MPI_MIN, local);
+	MPI_Comm_free(&local);
+	return code;
+}
+
 int sw_isend(const void *buf, int len, int to, int tag, MPI_Request *req, int *done)
 {
 	int code = MPI_Isend(buf, len, MPI_BYTE, to, tag, comm, req);

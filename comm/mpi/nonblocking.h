@@ -15,6 +15,8 @@ enum { SW_AUTO, SW_SPIN, SW_YIELD, SW_SLEEP, SW_BLOCK };
 int sw_start(int *provided, int wait);
 void sw_spin(long long ns);
 int sw_neighbours(int machine, double share, int *ranks, int *cores, double *shares);
+/* node is the least rank of those that share memory with this one, as MPI sees it. */
+int sw_node(int *node);
 int sw_send(const void *buf, int len, int to, int tag);
 int sw_recv(void *buf, int len, int from, int tag, sw_status *st);
 int sw_isend(const void *buf, int len, int to, int tag, MPI_Request *req, int *done);
