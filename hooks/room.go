@@ -40,3 +40,20 @@ func (h *Hooks) makeRoom() {
 		}
 	}
 }
+
+// Reserve puts memory behind so many bytes for what is packed where iterations change their owner: for one movement to either side, and for one that comes.
+// Loops of which much is packed (not InPlace) call it before they begin, for the same reason. Where nothing can move it does nothing.
+func (h *Hooks) Reserve(bytes int) {
+	if !h.active {
+		return
+	}
+	room := func() []byte {
+		b := make([]byte, bytes)
+		machine.Populate(b)
+		return b
+	}
+	for _, m := range []*mover{&h.move, &h.oneByOne.above.sends} {
+		m.spare = append(m.spare, room())
+	}
+	h.move.scratch = room()
+}

@@ -86,8 +86,9 @@ func (x *across) chooseLean(computing, sweep, elapsed float64) (most, ever int) 
 	if most > now && float64(most) < leanGrowth*float64(now) {
 		most = now
 	}
-	if sweeps := 2*most + 1; sweeps > x.longest && sweeps%x.longest < x.longest/2 { // one batch more would make all of them short
-		most -= (sweeps%x.longest + 1) / 2
+	longest := x.chooseLongest()
+	if sweeps := 2*most + 1; sweeps > longest && sweeps%longest < longest/2 { // one batch more would make all of them short
+		most -= (sweeps%longest + 1) / 2
 	}
 	return most, ever
 }
@@ -104,6 +105,11 @@ func (x *across) beginLeaning() {
 	x.single, x.boundary.more = true, x.lean.most
 	x.h.SetLeast(keep(x.lean.most))
 	x.h.SetUnsteady(true) // sweeps by themselves take longer than in batches
+	row := 0              // bytes
+	for _, a := range x.d.Arrays {
+		row += len(a.Bytes(Span(x.d.Rows.Lo, x.d.Rows.Lo+1)))
+	}
+	x.h.Reserve(2 * keep(x.lean.most) * row) // edges
 }
 
 // setLean sets how far blocks lean from the next time on that they turn back, or from widen on.

@@ -2,6 +2,7 @@ package loops
 
 import (
 	"fmt"
+	"slices"
 
 	"shiftwork/dist"
 	"shiftwork/hooks"
@@ -144,6 +145,9 @@ func (e edges) each(r Range, f func(part []byte)) {
 }
 
 func (e edges) Pack(r Range, buf []byte) []byte {
+	bytes := 0
+	e.each(r, func(part []byte) { bytes += len(part) })
+	buf = slices.Grow(buf, bytes) // megabytes, which would be copied over and over while the other rank waits
 	e.each(r, func(part []byte) { buf = append(buf, part...) })
 	return buf
 }
