@@ -44,6 +44,7 @@ type Balancer struct {
 	now       float64 // s since the start, mean over the workers
 	measured  float64 // s of which statuses tell what was computed
 	lasting   int     // decisions in a row that found an imbalance that is likely, but not certain
+	rated     int     // decisions that had rates
 	lastMove  int     // interaction of the last instruction that moved work, or before the first
 	period    period
 	cost      costModel
@@ -137,6 +138,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 	}
 	b.account(level)
 	if m.slowest >= 0 {
+		b.rated++
 		b.period.disturbed(b.noise[m.slowest])
 	}
 	if b.predict(m.slowest, statuses) {

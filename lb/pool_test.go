@@ -56,19 +56,38 @@ func TestDelayIsWhatMovementsTook(t *testing.T) {
 	assert.InDelta(t, (0.4+mostSettling*0.1)/2, b.delay(0.1), 1e-12)
 }
 
+// awaiting are a balancer of four ranks and statuses of five quanta in which the others, as fast as each other, have waited for rank 0, whose rate is slow times as high.
+func awaiting(t *testing.T, slow float64) (*Balancer, []Status) {
+	b, err := New(Auto(), Loop{Ranks: 4, Movement: Adjacent, OneByOne: true, Start: dist.Even(dist.Span(0, 400), 4, 0), Quantum: 0.01})
+	require.NoError(t, err)
+	var statuses []Status
+	for r := range 4 {
+		s := Status{Rank: r, Obeyed: -1, Units: 50 * slow, Compute: 0.05 * slow, Elapsed: 0.05, Wait: 0.05 - 0.05*slow, Phases: 10, PhasesLeft: 10000, Owned: 100, OwnedIterations: 100}
+		if r == 0 {
+			s.Compute, s.Wait = 0.05, 0
+		}
+		statuses = append(statuses, s)
+	}
+	return b, statuses
+}
+
+// That ranks wait says nothing while the pipeline fills.
+func TestWaitsOfAFillingPipelineAreNoEvidence(t *testing.T) {
+	b, statuses := awaiting(t, 0.7)
+	first := b.Decide(statuses)
+	assert.Empty(t, first.Transfers, first.Reason)
+	for r := range statuses {
+		statuses[r].Interaction++
+	}
+	second := b.Decide(statuses)
+	assert.NotEmpty(t, second.Transfers, second.Reason)
+}
+
 // What five quanta show of a rank may be off by one: a quarter less is no reason yet to move work, half of the rate is.
 func TestFirstRatesAreOffByAQuantum(t *testing.T) {
 	for slow, moves := range map[float64]bool{0.77: false, 0.5: true} {
-		b, err := New(Auto(), Loop{Ranks: 4, Movement: Adjacent, OneByOne: true, Start: dist.Even(dist.Span(0, 400), 4, 0), Quantum: 0.01})
-		require.NoError(t, err)
-		var statuses []Status
-		for r := range 4 {
-			s := Status{Rank: r, Obeyed: -1, Units: 50 * slow, Compute: 0.05 * slow, Elapsed: 0.05, Wait: 0.05 - 0.05*slow, Phases: 10, PhasesLeft: 10000, Owned: 100, OwnedIterations: 100}
-			if r == 0 {
-				s.Compute, s.Wait = 0.05, 0
-			}
-			statuses = append(statuses, s)
-		}
+		b, statuses := awaiting(t, slow)
+		b.rated = filled // as if the pipeline were full
 		d := b.Decide(statuses)
 		assert.Equal(t, moves, len(d.Transfers) > 0, "%g: %s", slow, d.Reason)
 		if !moves {

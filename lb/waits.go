@@ -1,5 +1,9 @@
 package lb
 
+// filled is from which decision with rates on waits are evidence where sweeps stream: while the pipeline fills, ranks wait whatever the division is, the more the higher they are. By
+// first rates over five quanta, which differed by up to a half without any load, work moved in two of three runs of 4000 x 4000 points under quotas.
+const filled = 2
+
 // awaited is by how much more of the time, on average, the other workers must have waited than the slowest one for it to be the one for which they wait.
 const awaited = 0.2
 
@@ -13,7 +17,7 @@ func (b *Balancer) isAwaited(rank int, statuses []Status) bool {
 		}
 		return s.Wait / s.Elapsed
 	}
-	if rank < 0 || b.loop.Free {
+	if rank < 0 || b.loop.Free || b.loop.OneByOne && b.rated < filled {
 		return false
 	}
 	others := 0.0
