@@ -31,7 +31,7 @@
 //
 // Rates. The automatic filter (filter.Levels) remembers the levels between which each rank's rate moves. A sample far off is
 // believed at once if acting on it in error would cost less, given how often that has been an error, than to wait for a
-// second one (believe).
+// second one (believe). Where it waits, the second one comes after half a period.
 //
 // Ranks whose rates no sample tells apart are taken to be equally fast (pool): to divide work by the rates of a few samples makes an imbalance of what
 // was none. The rank that the others wait for keeps its own.

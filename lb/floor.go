@@ -8,7 +8,7 @@ import "math"
 //	time of a sweep = max(longest computing of a rank, floor)
 //
 // Rates do not show it, for waiting is no part of them. What shows it is that also the rank that computes longest waits: then it is not computing that a sweep takes so
-// long for. While that rank hardly waits the floor is not known, but below its computing, and plans count by that alone. Where ranks meet in each round waiting comes
+// long for. While that rank hardly waits the floor is below its computing, and what is known of it is what messages took before the loop (wire). Where ranks meet in each round waiting comes
 // on top of computing: work that moves saves as many seconds as it would without, and outcome learns which part of the time that is.
 type floor struct {
 	elapsed, compute, wait []float64 // s per rank, sums over statuses in which older ones fade
@@ -76,16 +76,28 @@ func (b *Balancer) leastSweep() float64 {
 	if f.statuses == 0 || f.statuses < steadyWaits && b.cost.seen {
 		return 0
 	}
-	waited, elapsed := 1.0, 0.0
+	waited, elapsed, iterations := 1.0, 0.0, 0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		waited = min(waited, f.waited(r))
 		elapsed += f.elapsed[r]
+		iterations += b.iterations[r]
 	}
 	workers := float64(b.loop.Ranks - b.loop.FirstWorker)
 	sweep := elapsed / workers / f.swept
-	sent := mostSent * b.heard.owned / workers * b.cost.known
-	if waited < everyWait || !(sent >= sweep) || math.IsInf(sweep, 0) {
+	if math.IsInf(sweep, 0) {
 		return 0
 	}
-	return sweep
+	if sent := mostSent * b.heard.owned / workers * b.cost.known; waited >= everyWait && sent >= sweep {
+		return sweep
+	}
+	return wire(b.heard.owned/float64(iterations)*b.cost.known, sweep, workers)
+}
+
+// wire is what the messages of a sweep take at least, where an iteration's data takes each s: a rank sends an iteration to either neighbour in each sweep. Where sweeps have been
+// shorter than both, only one of them leaves the machine.
+func wire(each, sweep, workers float64) float64 {
+	if both := min(2, workers-1) * each; both <= sweep {
+		return both
+	}
+	return min(each, sweep)
 }

@@ -25,7 +25,7 @@ func tell(k int, sweep float64, computing ...float64) []Status {
 	return out
 }
 
-func TestTheFloorIsKnownWhereAlsoTheSlowestRankWaits(t *testing.T) {
+func TestTheFloorIsKnownWhereAlsoTheSlowestRankWaitsOrMessagesWereTimed(t *testing.T) {
 	half, hardly := []float64{0.5, 0.25, 0.25, 0.25}, []float64{0.95, 0.48, 0.48, 0.48}
 	times := func(n int, parts []float64) (all [][]Status) {
 		for k := range n {
@@ -48,6 +48,9 @@ func TestTheFloorIsKnownWhereAlsoTheSlowestRankWaits(t *testing.T) {
 	apart.OneByOne = false
 	fast, unknown := streaming(), streaming()
 	fast.MoveUnit, unknown.MoveUnit = 0.3, 0
+	slow, two := streaming(), streaming()
+	slow.MoveUnit = 1.5
+	two.Ranks, two.Start = 2, dist.Even(dist.Span(0, 200), 2, 0)
 	for name, c := range map[string]struct {
 		loop     Loop
 		statuses [][]Status
@@ -56,15 +59,17 @@ func TestTheFloorIsKnownWhereAlsoTheSlowestRankWaits(t *testing.T) {
 	}{
 		"half":                              {streaming(), times(1, half), false, 2},
 		"half, always":                      {streaming(), times(9, half), false, 2},
-		"hardly":                            {streaming(), times(9, hardly), false, 0},
+		"hardly":                            {streaming(), times(9, hardly), false, 0.8},
 		"half, two statuses behind a move":  {streaming(), times(2, half), true, 0},
 		"half, three":                       {streaming(), times(3, half), true, 2},
-		"a rank has come to compute":        {streaming(), append(times(3, half), tell(3, 2, hardly...)), true, 0},
-		"once among many":                   {streaming(), append(times(9, hardly), times(1, half)...), true, 0},
-		"half, but a quota stops who waits": {streaming(), quota, false, 0},
+		"a rank has come to compute":        {streaming(), append(times(3, half), tell(3, 2, hardly...)), true, 0.8},
+		"once among many":                   {streaming(), append(times(9, hardly), times(1, half)...), true, 0.8},
+		"half, but a quota stops who waits": {streaming(), quota, false, 0.8},
 		"a rank tells nothing":              {streaming(), silent, false, 0},
 		"what a movement took":              {streaming(), moving, false, 2},
-		"half of the time, a fast network":  {fast, times(9, half), false, 0},
+		"half of the time, a fast network":  {fast, times(9, half), false, 0.6},
+		"hardly, one way takes most of it":  {slow, times(9, hardly), false, 1.5},
+		"hardly, one neighbour":             {two, times(9, hardly[:2]), false, 0.4},
 		"half, it is not known how fast":    {unknown, times(9, half), false, 0},
 		"ranks meet in each round":          {apart, times(9, half), false, 0},
 	} {
