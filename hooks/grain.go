@@ -19,7 +19,8 @@ type grain struct {
 	pieces            bool // there are hooks within a chunk, so that it need not be short
 
 	each       int     // iterations that the rank has of a repetition
-	longest    int     // length that was tried
+	shortest   int     // length that was tried
+	longest    int     // the same
 	putOff     int     // trials in a row that did not fit into what was at the front
 	call       float64 // iterations that take as long as a call for none, by all that counts
 	told       float64 // the same by the last two trials
@@ -100,6 +101,9 @@ func (g *grain) learn(n int, rate, quanta float64, parts int) {
 		return
 	}
 	g.best, g.longest = max(g.best, rate), max(g.longest, n)
+	if g.shortest == 0 || n < g.shortest {
+		g.shortest = n
+	}
 	first := g.previous.length == 0 && g.size > 1 // nothing to compare with, and a trial too many costs as much as it is long
 	g.learnCall()
 	clear := first || !g.down && g.previous.length > 0 && g.best > grainClear*g.previous.rate
@@ -278,7 +282,7 @@ func (g *grain) extrapolate(most int) {
 
 // next is the length of the next chunk, in iterations, of a rank that would do `regular` of them between two hooks and
 // has `left` to do, each repetition counted, `front` of them at once at most, and `each` in each repetition. As the end
-// comes near, no chunk takes more than half of what is left, or what a call costs. What is at the front is cut evenly, where
+// comes near, no chunk takes more than half of what is left, or the fewest. What is at the front is cut evenly, where
 // more follows, and in multiples of grainRound.
 func (g *grain) next(regular, left, front, each int) int {
 	g.each = each
@@ -307,7 +311,7 @@ func (g *grain) next(regular, left, front, each int) int {
 		g.binding = g.size > max(1, regular)
 		want = g.wanted(regular)
 	}
-	most := min(max(left/2, int(g.call)), front)
+	most := min(max(left/2, g.fewest()), front)
 	n := min(want, most)
 	g.chosen = n == want
 	if g.settled && left > front && n > 0 {
@@ -319,11 +323,15 @@ func (g *grain) next(regular, left, front, each int) int {
 	if n > grainRound {
 		n = min((n+grainRound-1)/grainRound*grainRound, most)
 	}
-	if float64(left-n) < g.call && left <= front {
+	if left-n < g.fewest() && left <= front {
 		n = left
 	}
 	return max(1, n)
 }
+
+// fewest is how many iterations a chunk has at least, the rest of a repetition aside: what a call costs, and no less than has been tried. A body that waits for the memory takes as
+// long for a few iterations as for all that it could do meanwhile, which a line through two lengths above that does not show.
+func (g *grain) fewest() int { return max(int(math.Ceil(g.call)), g.shortest) }
 
 // evenly cuts so many iterations into chunks of n at most, or one of them into fewer by what a call costs, and returns the length of the
 // first: what remains behind chunks of just n would be short, and dear where a call costs much.
@@ -333,4 +341,4 @@ func (g *grain) evenly(iterations, n int) int {
 }
 
 // least is how many iterations are worth moving: the taker needs a call more for them.
-func (g *grain) least() int { return int(grainWorthMoving * g.call) }
+func (g *grain) least() int { return max(int(grainWorthMoving*g.call), g.shortest) }

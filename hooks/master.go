@@ -189,12 +189,9 @@ func (m *master) decide() error {
 	}
 	m.estimate.add(m.now)
 	d := m.balancer.Decide(m.now)
-	m.threshold = d.Threshold
-	if d.Limit != "suspicion" {
-		m.period = d.Period
-		if d.Limit != "end" {
-			m.limit = d.Limit
-		}
+	m.period, m.threshold = d.Period, d.Threshold
+	if d.Limit != "end" {
+		m.limit = d.Limit
 	}
 	if len(d.Profile) > 0 {
 		w, err := m.grid.Weights(d.Profile)

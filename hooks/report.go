@@ -37,7 +37,7 @@ type Settings struct {
 	CostBenefit bool    `json:"cost_benefit"` // whether work moves only where that pays
 	Dedicated   bool    `json:"dedicated"`    // whether rank 0 balances only
 	AskedPeriod float64 `json:"asked_period_s,omitempty"`
-	Limit       string  `json:"period_limit,omitempty"` // what set the last period (lb.Decision.Limit), but for the end of the loop and second looks
+	Limit       string  `json:"period_limit,omitempty"` // what set the last period (lb.Decision.Limit), but for the end of the loop
 	Threshold   float64 `json:"threshold"`              // the last one
 	AutoFound   bool    `json:"threshold_auto"`         // it was found at run time
 	Quantum     float64 `json:"quantum_s,omitempty"`    // the scheduling quantum of the machine

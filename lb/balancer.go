@@ -348,11 +348,6 @@ func (b *Balancer) finish(d *Decision, m balance) {
 		d.NextHook = b.period.hooks(d.Period)
 		return
 	}
-	if b.suspicious() && len(d.Transfers) == 0 {
-		if p := secondLook * d.Period; p >= b.period.interact {
-			d.Period, d.Limit = p, "suspicion"
-		}
-	}
 	d.NextHook = b.period.hooks(d.Period)
 	if left := b.heard.phasesLeft; left >= 0 && d.NextHook > left {
 		d.NextHook, d.Limit = max(1, left), "end"

@@ -47,20 +47,3 @@ func (b *Balancer) believe(target float64) {
 
 // believed reports whether the decision takes the latest sample of a rank, far off its level, for its new rate.
 func (b *Balancer) believed(r int) bool { return b.ranks[r].believed }
-
-// secondLook is the part of a period after which a suspicion is looked at again: half of one tells a load from a dip, and work lies wrong meanwhile.
-const secondLook = 0.5
-
-// suspicious reports whether the latest sample of some rank was far off its level, and is not believed; but only where the answer to it says when the next one
-// is. Where ranks obey one interaction later they have the second sample by then.
-func (b *Balancer) suspicious() bool {
-	if b.period.fixed > 0 || b.pipelined() {
-		return false
-	}
-	for _, r := range b.suspects {
-		if !b.believed(r) {
-			return true
-		}
-	}
-	return false
-}

@@ -31,7 +31,7 @@
 //
 // Rates. The automatic filter (filter.Levels) remembers the levels between which each rank's rate moves. A sample far off is
 // believed at once if acting on it in error would cost less, given how often that has been an error, than to wait for a
-// second one (believe). Where it waits, the second one comes after half a period.
+// second one (believe).
 //
 // Ranks whose rates no sample tells apart are taken to be equally fast (pool): to divide work by the rates of a few samples makes an imbalance of what
 // was none. The rank that the others wait for keeps its own.
@@ -67,7 +67,8 @@
 //
 // Messages. Where sweeps stream (Loop.OneByOne) a network that is slower than the processors sets the pace, and no division of the work changes that. It shows where
 // also the rank that computes longest waits for more than a third of its time, and a sixteenth of its data would travel for longer than a sweep (Loop.MoveUnit): then a sweep
-// takes as long as it does now, whatever the plan, and plans are worth only what they save beyond that (floor).
+// takes as long as it does now, whatever the plan, and plans are worth only what they save beyond that (floor). Nor can one be shorter than the data of an iteration takes to
+// either neighbour.
 //
 // Outcome. What a movement did to the measured throughput is compared with its promise; where most of the promise did not
 // come true (sweeps shorter than a few quanta) later promises are discounted, and the balancer stays still. And every two

@@ -118,7 +118,7 @@ type Decision struct {
 
 	NextHook int     // hook executions from one interaction to the next, >= 1
 	Period   float64 // target period, s
-	Limit    string  // which limit set the period: "interaction", "movement", "quantum", "fixed", "suspicion" or "end"
+	Limit    string  // which limit set the period: "interaction", "movement", "quantum", "fixed" or "end"
 	// Final is true in a Free loop when nothing more will be decided: ranks finish what they own.
 	Final bool
 
