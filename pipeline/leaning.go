@@ -14,13 +14,18 @@ import "math"
 //
 //	busy = m Work + (B M Strip + S M PerSweep) / S      a strip costs something in each batch, and in each of its sweeps
 //	wire = m Wire + (1 - 1/B) max(busy, m Wire)         what travels to the left travels during one batch; to the right during all
-//	turn = (S/B) (m/M) (Work + Wire) / S                a strip of a batch, and its message, once a lean
+//	turn = (S/B) (m/M) Turn / S                         where blocks turn back, once a lean, for a strip of a batch
 //	T(M) = max(busy, wire) + turn
-//	M*   = sqrt( (S/B) m (Work + Wire) / (B Strip + S PerSweep) )       where the processor sets the pace
+//	M*   = sqrt( (S/B) m Turn / (B Strip + S PerSweep) )                where the processor sets the pace
+//
+// Where blocks turn back a rank waits for the second strip of its right neighbour's last batch. That is a strip behind, and on the first and the last rank, which have more to do in
+// one half of a lean than in the other, by an eighth of a batch more: with four strips it is done by then, and what remains is its message. Ranks that share processors wait
+// for the computing too.
 type Leaning struct {
 	Iterations int     // m, columns
 	Work       float64 // s per iteration: computing, on the rank that has most to do
 	Wire       float64 // s per iteration: what its messages take on their way
+	Turn       float64 // s per iteration: what is waited for where blocks turn back
 	Strip      float64 // s: what a strip of a batch costs beside that
 	PerSweep   float64 // s: what it costs for each sweep of the batch
 	Sweeps     int     // S, of a lean, >= 1
@@ -34,7 +39,7 @@ func (l Leaning) Predict(block int) float64 {
 	strips := float64(ceilDiv(l.Iterations, block))
 	busy := m*l.Work + strips*(batches*l.Strip/sweeps+l.PerSweep)
 	wire := m*l.Wire + (1-1/batches)*max(busy, m*l.Wire)
-	turn := float64(block) * (l.Work + l.Wire) / batches
+	turn := float64(block) * l.Turn / batches
 	return max(busy, wire) + turn
 }
 
@@ -53,7 +58,7 @@ func (l Leaning) Strips(least, most int) int {
 	if !(each > 0) {
 		return most
 	}
-	best := math.Sqrt(sweeps / batches * m * (l.Work + l.Wire) / each)
+	best := math.Sqrt(sweeps / batches * m * l.Turn / each)
 	best = max(best, m*(l.Wire-l.Work)*sweeps/each) // so many the network hides
 	n := int(min(max(best, float64(least)), float64(most)))
 	if n < most && l.Predict(ceilDiv(l.Iterations, n+1)) < l.Predict(ceilDiv(l.Iterations, n)) {

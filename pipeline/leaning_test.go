@@ -11,9 +11,9 @@ import (
 
 // By hand: 100 columns of 10 us, two batches of eight sweeps; with 4 strips each costs 2 us in a batch and 1 us in each of its sweeps.
 func TestALeanByHand(t *testing.T) {
-	l := pipeline.Leaning{Iterations: 100, Work: 10e-6, Strip: 2e-6, PerSweep: 1e-6, Sweeps: 16, Batches: 2}
+	l := pipeline.Leaning{Iterations: 100, Work: 10e-6, Turn: 10e-6, Strip: 2e-6, PerSweep: 1e-6, Sweeps: 16, Batches: 2}
 	assert.InEpsilon(t, 1e-3+4*(2*2e-6+16*1e-6)/16+25*10e-6/2, l.Predict(25), 1e-12)
-	l.Wire = 30e-6
+	l.Wire, l.Turn = 30e-6, 40e-6
 	assert.InEpsilon(t, 1.5*3e-3+25*40e-6/2, l.Predict(25), 1e-12, "the network sets the pace, half of the time both ways: strips cost nothing")
 	l.Batches = 1
 	assert.InEpsilon(t, 3e-3+25*40e-6, l.Predict(25), 1e-12, "all of the time both ways")
@@ -28,6 +28,7 @@ func TestStripsOfALeanAreTheBest(t *testing.T) {
 			Work:       rapid.Float64Range(1e-9, 1e-6).Draw(t, "work"), Strip: rapid.Float64Range(0, 1e-3).Draw(t, "strip"),
 			PerSweep: rapid.Float64Range(1e-7, 1e-3).Draw(t, "per sweep"), Sweeps: sweeps, Batches: rapid.IntRange(1, sweeps).Draw(t, "batches"),
 		}
+		l.Turn = rapid.Float64Range(0, 2e-6).Draw(t, "turn")
 		if l.Wire = l.Work * rapid.Float64Range(0, 3).Draw(t, "wire"); l.WireBound() {
 			l.Batches = 1
 		}
