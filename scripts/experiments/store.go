@@ -212,7 +212,7 @@ func (s *store) addPoints(x []point) error {
 	return appendTo(s.file("curves"), x)
 }
 
-// forget removes what belongs to the parts; sizes and settings too where all is true.
+// forget removes what belongs to the parts, settings too where all is true, and sizes always: they are of the machine as it was, and runs that are sized by them might be half as long as planned.
 func (s *store) forget(parts []string, all bool) error {
 	if all {
 		for _, name := range []string{"setting", "sizes", "runs", "traces", "curves"} {
@@ -223,6 +223,10 @@ func (s *store) forget(parts []string, all bool) error {
 		*s = store{folder: s.folder, sizes: map[string]size{}, runs: map[key]run{}}
 		return nil
 	}
+	if err := os.Remove(s.file("sizes")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	s.sizes = map[string]size{}
 	gone := func(part string) bool { return slices.Contains(parts, strings.TrimSuffix(part, paired)) }
 	s.settings = slices.DeleteFunc(s.settings, func(x setting) bool { return gone(strings.TrimPrefix(x.Name, anew)) })
 	s.samples = slices.DeleteFunc(s.samples, func(x sample) bool { return gone(x.Part) })
