@@ -351,8 +351,9 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	record.Waiting = waiting(loop, x.width, elapsed)
 	loop.Fixed += record.Waiting
 	predict, points := func(b int) float64 { return loop.Predict(b) / float64(left) }, loop.Curve
-	first, lean := len(x.rep.Tunings) == 0, 0                       // strips that blocks which lean are to have
-	if x.leanMost > 0 && (first || max(x.lean.most, x.wider) > 0) { // README.md, "Several sweeps in a batch"; for another bound see "What a receiver must buffer"
+	first := len(x.rep.Tunings) == 0
+	lean := 0 // strips, where blocks lean: README.md, "Several sweeps in a batch"; for another bound see "What a receiver must buffer"
+	if x.leanMost > 0 && (first || max(x.lean.most, x.wider) > 0) {
 		model, most := x.leaning(&record), mostStrips
 		// A rank with a quota computes for less of the time than its strips tell.
 		if x.wireBound = machine.QuotaPeriod() == 0 && model.WireBound(); x.wireBound {
@@ -371,12 +372,14 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 			lean = model.Strips(min(most, max(fewestStrips, x.hearing(model))), most)
 		}
 	}
-	choice := loop.Choose()
-	better := worthChanging(loop, x.width, choice)
+	var choice pipeline.Choice
+	better := false
 	if lean > 0 { // loop's sweeps wait for each other
-		choice.BlockSize = (loop.Iterations + lean - 1) / lean
-		choice.Reason = fmt.Sprintf("blocks lean: %d strips", lean)
+		choice = pipeline.Choice{BlockSize: (loop.Iterations + lean - 1) / lean, Blocks: lean, Reason: fmt.Sprintf("blocks lean: %d strips", lean)}
 		better = predict(choice.BlockSize) < (1-worthwhile)*predict(x.width)
+	} else {
+		choice = loop.Choose()
+		better = worthChanging(loop, x.width, choice)
 	}
 	if x.d.Block == 0 && choice.Blocks > 0 && (first || better) {
 		record.Block, record.Reason = choice.BlockSize, choice.Reason
