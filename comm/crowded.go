@@ -1,14 +1,19 @@
 package comm
 
-// Crowded is implemented by a Comm that can tell whether ranks share processors.
+// Crowded is implemented by a Comm that can tell how many ranks share a processor.
 type Crowded interface {
-	// Crowded reports whether, on some machine, there are more ranks than processors that they may use. A rank with a CPU quota
-	// counts as the part of a processor that it gets. The answer is the same on all ranks.
-	Crowded() bool
+	// Crowding is how many ranks there are for each processor that they may use, on the machine where that is most; 1 or less: each rank has
+	// its own. A rank with a CPU quota counts as the part of a processor that it gets. The answer is the same on all ranks.
+	Crowding() float64
 }
 
-// IsCrowded asks c; a Comm that cannot tell is not crowded.
-func IsCrowded(c Comm) bool {
-	k, ok := c.(Crowded)
-	return ok && k.Crowded()
+// Crowding asks c, and returns 1 where each rank has its own processor or c cannot tell.
+func Crowding(c Comm) float64 {
+	if k, ok := c.(Crowded); ok {
+		return max(1, k.Crowding())
+	}
+	return 1
 }
+
+// IsCrowded reports whether ranks share processors.
+func IsCrowded(c Comm) bool { return Crowding(c) > 1 }

@@ -28,3 +28,12 @@ func FloatsOf(b []byte) []float64 {
 	}
 	return unsafe.Slice((*float64)(p), len(b)/floatBytes)
 }
+
+// Within returns at which byte of whole the memory of part begins; false if part does not lie in whole.
+func Within(whole, part []byte) (at int, ok bool) {
+	from, to := uintptr(unsafe.Pointer(unsafe.SliceData(whole))), uintptr(unsafe.Pointer(unsafe.SliceData(part)))
+	if to < from || to-from > uintptr(len(whole)) || len(part) > len(whole)-int(to-from) {
+		return 0, false
+	}
+	return int(to - from), true
+}

@@ -36,3 +36,23 @@ func TestFloatsOfRefusesWhatAreNoFloats(t *testing.T) {
 		require.Len(t, comm.FloatsOf(make([]byte, 8*n)), n, "what make returns is aligned")
 	}
 }
+
+func TestWithin(t *testing.T) {
+	b := make([]byte, 24)
+	for _, c := range []struct {
+		part []byte
+		at   int
+		ok   bool
+	}{
+		{b, 0, true}, {b[8:16], 8, true}, {b[16:], 16, true},
+		{make([]byte, 8), 0, false}, {nil, 0, false},
+	} {
+		at, ok := comm.Within(b, c.part)
+		require.Equal(t, c.ok, ok, "%d bytes", len(c.part))
+		require.Equal(t, c.at, at, "%d bytes", len(c.part))
+	}
+	_, ok := comm.Within(b[8:16], b)
+	require.False(t, ok, "begins before it")
+	_, ok = comm.Within(b[8:16], b[12:20])
+	require.False(t, ok, "ends behind it")
+}

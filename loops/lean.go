@@ -137,5 +137,5 @@ func (x *across) widen() error {
 	x.boundary.more, x.lean.most, x.wider = x.wider, x.wider, 0
 	x.boundary.by = x.past.current().lowest()
 	x.h.SetUnsteady(false)
-	return x.boundary.rows(x.own, x.left >= 0, x.right >= 0)
+	return x.boundary.margins(x.own, x.d.Strip)
 }

@@ -114,6 +114,22 @@ func TestLeaningIsTheSerialLoop(t *testing.T) {
 	require.Positive(t, batched)
 }
 
+// Blocks begin to lean by a dozen rows, and later farther: a rank then has nothing of the rows that it comes to, neither strips nor what is beside them.
+func TestBlocksLeanFartherLater(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []lb.Policy{lb.Off, lb.Rotate} {
+		x := relaxation{rows: 1200, cols: 4, arrays: 2, sweeps: 300, reach: 1}
+		want := x.serial()
+		require.NoError(t, everywhere(0, 2, func(c comm.Comm) error {
+			rep, _, err := x.lean(c, lb.Config{Policy: policy}, 1e-8, want)
+			if err == nil && c.Rank() == 0 && rep.Lean <= 12 {
+				err = fmt.Errorf("blocks lean by %d rows only", rep.Lean)
+			}
+			return err
+		}))
+	}
+}
+
 // onOff is a rank that has its core to itself for half of the time, in slices.
 func onOff(slice, until float64) []sim.Step {
 	var steps []sim.Step

@@ -411,8 +411,9 @@ func (x *across) leaning(t *Tuning) pipeline.Leaning {
 		Strip: t.Fixed, PerSweep: bodysShare * t.PerStrip, Sweeps: 2*lean + 1,
 	}
 	l.Turn = l.Wire
-	if comm.IsCrowded(x.c) {
-		l.Strip, l.Turn = l.Strip+woken, l.Turn+l.Work
+	if ranks := comm.Crowding(x.c); ranks > 1 { // the processor does what all of them have to do
+		l.Work, l.Strip, l.PerSweep = ranks*l.Work, ranks*(l.Strip+woken), ranks*l.PerSweep
+		l.Turn += l.Work
 	}
 	return l
 }

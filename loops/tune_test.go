@@ -386,7 +386,7 @@ type turns struct {
 	looks time.Duration
 }
 
-func (c *turns) Crowded() bool { return true }
+func (c *turns) Crowding() float64 { return 2 }
 
 func (c *turns) Now() time.Duration {
 	c.looks++

@@ -23,7 +23,7 @@ import "math"
 // for the computing too.
 type Leaning struct {
 	Iterations int     // m, columns
-	Work       float64 // s per iteration: computing, on the rank that has most to do
+	Work       float64 // s per iteration: computing, on the rank that has most to do; of all ranks that share its processor
 	Wire       float64 // s per iteration: what its messages take on their way
 	Turn       float64 // s per iteration: what is waited for where blocks turn back
 	Strip      float64 // s: what a strip of a batch costs beside that

@@ -56,8 +56,10 @@ var (
 	_ comm.Crowded = (*endpoint)(nil)
 )
 
-// Crowded says whether there are more ranks than goroutines that run at once.
-func (c *endpoint) Crowded() bool { return len(c.w.ranks) > runtime.GOMAXPROCS(0) }
+// Crowding is by how much there are more ranks than goroutines that run at once.
+func (c *endpoint) Crowding() float64 {
+	return float64(len(c.w.ranks)) / float64(runtime.GOMAXPROCS(0))
+}
 
 func newEndpoint(w *world, rank int) *endpoint {
 	c := &endpoint{w: w, rank: rank}

@@ -49,7 +49,7 @@ import (
 // Comm is the world of this MPI job.
 type Comm struct {
 	rank, size int
-	crowded    bool
+	crowding   float64 // ranks per processor, 0 unknown
 	memory     neighboursMemory
 	began      time.Time
 	free       []*request
@@ -84,14 +84,13 @@ func Start() (*Comm, error) {
 	}
 	C.sw_spin(C.longlong(spin(int(ranks), int(cores), machine.QuotaPeriod() > 0)))
 	c := &Comm{rank: gompi.WorldRank(), size: gompi.WorldSize(), began: time.Now()}
-	perCore := 0.0 // unknown
+	crowding := 0.0 // unknown
 	if cores > 0 {
-		perCore = float64(shares) / float64(cores)
+		crowding = float64(shares) / float64(cores)
 	}
-	if perCore, err = comm.AllreduceMax(c, perCore); err != nil {
+	if c.crowding, err = comm.AllreduceMax(c, crowding); err != nil {
 		return nil, fmt.Errorf("MPI did not start: %w", err)
 	}
-	c.crowded = perCore > 1
 	var node C.int
 	if code := C.sw_node(&node); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
@@ -104,7 +103,7 @@ func Start() (*Comm, error) {
 		return nil, fmt.Errorf("MPI did not start: %w", err)
 	}
 	// Two ranks that have their processors hand a message over faster: while one copies a piece the other copies the next.
-	if err := c.memory.try(c, int(node), readable && (quota > 0 || c.crowded)); err != nil {
+	if err := c.memory.try(c, int(node), readable && (quota > 0 || comm.IsCrowded(c))); err != nil {
 		return nil, fmt.Errorf("MPI did not start: %w", err)
 	}
 	return c, nil
@@ -118,8 +117,8 @@ func ownShare() float64 {
 	return 1
 }
 
-// Crowded says whether ranks share processors.
-func (c *Comm) Crowded() bool { return c.crowded }
+// Crowding is how many ranks share a processor where most do; 0 where that is not known.
+func (c *Comm) Crowding() float64 { return c.crowding }
 
 // How long a wait spins before it sleeps.
 const (

@@ -63,7 +63,7 @@ func rank(c *mpi.Comm, what string) error {
 			fmt.Println("conforms")
 		}
 	case "crowded":
-		_, err := fmt.Printf("rank %d crowded=%v\n", c.Rank(), c.Crowded())
+		_, err := fmt.Printf("rank %d crowded=%v\n", c.Rank(), comm.IsCrowded(c))
 		return err
 	case "memory":
 		_, err := fmt.Printf("rank %d reads=%v\n", c.Rank(), comm.CanRead(c, (c.Rank()+1)%c.Size()))
