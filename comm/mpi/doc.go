@@ -22,6 +22,9 @@
 // wake-up to an eighth of the wait and the CPU use of a long wait to 2%. In a pipeline, where a rank's late wake-up makes the next one wait longer and
 // so wake up later, an eighth is too much once waits last as long as a quota's period: hence the 0.25 ms.
 //
+// With more ranks than cores, and without a quota, the rank that is waited for may want this very core: a wait then calls sched_yield for its first 2 ms.
+// If a yield lasts longer than 5 ms, somebody else's process has had the core, who gets a slice of his own at each: there are none for the next quarter of a second.
+//
 // What is lent (comm.Lend), such as rows that move, a rank copies out of the other's memory by itself where it may: process_vm_readv, which Start tries
 // for all ranks that share memory as MPI sees it, if they share processors or have quotas: with processors of their own two ranks that copy pieces in turns are faster. It does not where the user keeps MPI from shared memory (--mca btl tcp,self) or from
 // such copies (--mca btl_vader_single_copy_mechanism none), or the system refuses it; under Yama's ptrace_scope 1 Start lets the descendants of the process that has started

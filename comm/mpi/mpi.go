@@ -82,7 +82,11 @@ func Start() (*Comm, error) {
 	if wait != C.SW_BLOCK {
 		wakeEarly()
 	}
-	C.sw_spin(C.longlong(spin(int(ranks), int(cores), machine.QuotaPeriod() > 0)))
+	rationed, sharing := machine.QuotaPeriod() > 0, C.int(0)
+	if cores > 0 && ranks > cores && !rationed {
+		sharing = 1
+	}
+	C.sw_spin(C.longlong(spin(int(ranks), int(cores), rationed)), sharing)
 	c := &Comm{rank: gompi.WorldRank(), size: gompi.WorldSize(), began: time.Now()}
 	crowding := 0.0 // unknown
 	if cores > 0 {

@@ -17,12 +17,16 @@
 #endif
 
 static MPI_Comm comm = MPI_COMM_NULL;
-/* How long a wait spins before it sleeps; sw_spin sets it. */
+/* How long a wait spins before it sleeps, or, where ranks share cores, lets others have the core; sw_spin sets both. */
 static long long spin_ns = 50 * 1000;
+static int sharing;
 /* How to wait: SW_AUTO, but for experiments. */
 static int how = SW_AUTO;
 
 enum {
+	YIELD_NS = 2000 * 1000, /* how long a wait lets others have a shared core before it sleeps */
+	FOREIGN_NS = 5000 * 1000, /* longer than a rank that has been let in keeps the core: its slices are short (slice_linux.go) */
+	DISTRUST_NS = 250 * 1000 * 1000, /* for how long nobody is let in after somebody kept the core */
 	SLEEP_MIN_NS = 20 * 1000,
 	SLEEP_SHORT_NS = 250 * 1000, /* the longest sleep of waits up to LONG_WAIT_NS: in a pipeline late wake-ups add up, rank by rank */
 	LONG_WAIT_NS = 40 * 1000 * 1000,
@@ -49,6 +53,26 @@ typedef struct {
 	long long bytes; /* of the message */
 } waiter;
 
+/*
+ * Where ranks share cores the one that is waited for may want this one. A yield hands the core over at once, to whoever is next: to a rank,
+ * or to somebody else's process, which keeps it for a slice of some milliseconds; a sleeper gets it back sooner. So yields are given up for a
+ * while where one has lasted long. Returns whether the core was left.
+ */
+static int let_others_in(waiter *w)
+{
+	static long long distrusted_until;
+	long long before = now_ns();
+	if (w->began == 0)
+		w->began = before;
+	if (before - w->began > YIELD_NS || before < distrusted_until)
+		return 0;
+	sched_yield();
+	long long after = now_ns();
+	if (after - before > FOREIGN_NS)
+		distrusted_until = after + DISTRUST_NS;
+	return 1;
+}
+
 static void pause_between_polls(waiter *w)
 {
 	if (how == SW_SPIN)
@@ -57,6 +81,8 @@ static void pause_between_polls(waiter *w)
 		sched_yield();
 		return;
 	}
+	if (sharing && how == SW_AUTO && let_others_in(w))
+		return;
 	/* Reading the clock costs a third of a poll: look at it every eighth time while spinning. */
 	if (++w->polls < 8)
 		return;
@@ -207,7 +233,11 @@ int sw_start(int *provided, int wait)
 	return MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
 }
 
-void sw_spin(long long ns) { spin_ns = ns; }
+void sw_spin(long long ns, int shared)
+{
+	spin_ns = ns;
+	sharing = shared;
+}
 
 /*
  * The ranks on this machine, the sum of their shares of a processor, and the cores that they may use together; 0 cores where that cannot be

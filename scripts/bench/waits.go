@@ -12,7 +12,7 @@ import (
 )
 
 type waitFlags struct {
-	Place []string `placeholder:"PLACE" help:"Where: own (a core for each rank), shared (both on one), quota (40% of a core each, periods of 100 ms), quota10 (of 10 ms), network (100 Mbit/s); several with commas (default: all)."`
+	Place []string `placeholder:"PLACE" help:"Where: own (a core for each rank), shared (both on one), loaded (both on one that a load competes for), quota (40% of a core each, periods of 100 ms), quota10 (of 10 ms), network (100 Mbit/s); several with commas (default: all)."`
 	Ways  []string `default:"auto,block" placeholder:"WAY" help:"How to wait, as in go doc ./comm/mpi; the first is held against each of the others (default ${default})."`
 	Most  float64  `default:"150" placeholder:"SECONDS" help:"About how long a place may take: runs are made as short as that wants, and where they turn out longer there are fewer rounds (default ${default})."`
 }
@@ -27,12 +27,14 @@ type place struct {
 	n, sweeps  int             // rows and columns of the grid, and at most so many sweeps
 	flags      []string        // of mpirun
 	taskset    bool            // both ranks on core 1
+	loaded     bool            // which a load competes for
 	workplaces *cluster.Config // or in the lab
 }
 
 var places = []place{
 	{name: "own", says: "a core for each rank", n: 1000, sweeps: 8000, flags: boundToCores},
 	{name: "shared", says: "two ranks on one core", n: 1000, sweeps: 4000, taskset: true},
+	{name: "loaded", says: "two ranks and a load on one core", n: 1000, sweeps: 4000, taskset: true, loaded: true},
 	{name: "quota", says: "40% of a core each, periods of 100 ms", n: 1000, sweeps: 4000,
 		workplaces: &cluster.Config{CPU: []float64{0.4, 0.4}, Period: 100 * time.Millisecond}},
 	{name: "quota10", says: "40% of a core each, periods of 10 ms", n: 1000, sweeps: 4000,
@@ -57,7 +59,7 @@ func (b *bench) waits(ctx context.Context, f waitFlags) error {
 	}
 	for _, name := range f.Place {
 		if !slices.ContainsFunc(places, func(p place) bool { return p.name == name }) {
-			return refuse("--place=%s: own, shared, quota, quota10 and network are accepted", name)
+			return refuse("--place=%s: own, shared, loaded, quota, quota10 and network are accepted", name)
 		}
 	}
 	if err := b.quiet(); err != nil {
@@ -70,7 +72,7 @@ func (b *bench) waits(ctx context.Context, f waitFlags) error {
 		if len(f.Place) > 0 && !slices.Contains(f.Place, p.name) {
 			continue
 		}
-		if err := b.waitsAt(ctx, p, f); err != nil {
+		if err := b.beside(ctx, p.loaded, func() error { return b.waitsAt(ctx, p, f) }); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
@@ -154,9 +156,8 @@ func inLab(ctx context.Context, lab *cluster.Cluster, command []string) (float64
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", strings.Join(command, " "), err)
 	}
-	t, ok := r.TimeSeconds()
-	if !ok || r.Code != 0 {
-		return 0, fmt.Errorf("%s: exit code %d, and time_s %v: %s", strings.Join(command, " "), r.Code, ok, said.String())
+	if r.Code != 0 || len(r.Line) == 0 {
+		return 0, fmt.Errorf("%s: exit code %d, with a result: %v: %s", strings.Join(command, " "), r.Code, len(r.Line) > 0, said.String())
 	}
-	return t, nil
+	return timeIn(r.Line) // 0.000 for a single sweep
 }
