@@ -34,7 +34,7 @@ func blocks() (cells []cell) {
 const automatic = "auto"
 
 // hopeless is how much longer than the best a single run takes with a block size that is not tried again.
-const hopeless = 2
+const hopeless = 1.5
 
 // blockSizes are the powers of the root of two from 1 to m-2, the columns that are strip mined, and that.
 func blockSizes(m int) []int {
