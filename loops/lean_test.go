@@ -130,6 +130,31 @@ func TestBlocksLeanFartherLater(t *testing.T) {
 	}
 }
 
+// pairs is a machine on which each processor has two ranks.
+type pairs struct{ *sim.Comm }
+
+func (pairs) Crowding() float64 { return 2 }
+
+// A network that is slower than one rank, but not than two that share a processor, does not set the pace of these: strips are as few as the
+// turns of blocks allow, not as many as the network hides.
+func TestRanksThatShareAProcessorShareItsPace(t *testing.T) {
+	t.Parallel()
+	strips := func(world func(c *sim.Comm) comm.Comm) int {
+		rep := reportIn(t, sim.Config{Ranks: 2, Alpha: 2e-6, Beta: 2.4e-8}, func(c *sim.Comm) (*loops.Report, error) {
+			return loops.DOACROSS{
+				Outer: 200, Rows: loops.Span(0, 256), Strip: loops.Span(0, 2000), Quantum: 0.004, Reach: 1, Arrays: []loops.Array{loops.NewMatrix(256, 2000)},
+				Body: func(rows, strip loops.Range) { c.Work(1e-9 * float64(rows.Len()*strip.Len())) }, // 1.3e-7 s a column, and 1.9e-7 on its way
+			}.Run(world(c), lb.Config{Policy: lb.Off})
+		})
+		require.NotEmpty(t, rep.Tunings)
+		return (2000 + rep.Tunings[0].Block - 1) / rep.Tunings[0].Block
+	}
+	alone := strips(func(c *sim.Comm) comm.Comm { return c })
+	shared := strips(func(c *sim.Comm) comm.Comm { return pairs{c} })
+	t.Logf("%d strips where each rank has its processor, %d where two share one", alone, shared)
+	require.Greater(t, alone, 2*shared)
+}
+
 // onOff is a rank that has its core to itself for half of the time, in slices.
 func onOff(slice, until float64) []sim.Step {
 	var steps []sim.Step
