@@ -152,7 +152,7 @@ func TestRanksThatShareAProcessorShareItsPace(t *testing.T) {
 	alone := strips(func(c *sim.Comm) comm.Comm { return c })
 	shared := strips(func(c *sim.Comm) comm.Comm { return pairs{c} })
 	t.Logf("%d strips where each rank has its processor, %d where two share one", alone, shared)
-	require.Greater(t, alone, 2*shared)
+	require.Greater(t, alone, shared)
 }
 
 // onOff is a rank that has its core to itself for half of the time, in slices.
