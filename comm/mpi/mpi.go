@@ -82,11 +82,9 @@ func Start() (*Comm, error) {
 	if wait != C.SW_BLOCK {
 		wakeEarly()
 	}
-	rationed, sharing := machine.QuotaPeriod() > 0, C.int(0)
-	if cores > 0 && ranks > cores && !rationed {
-		sharing = 1
-	}
-	C.sw_spin(C.longlong(spin(int(ranks), int(cores), rationed)), sharing)
+	rationed := machine.QuotaPeriod() > 0
+	spins, sharing := spin(int(ranks), int(cores), rationed)
+	C.sw_spin(C.longlong(spins), C.bool(sharing))
 	c := &Comm{rank: gompi.WorldRank(), size: gompi.WorldSize(), began: time.Now()}
 	crowding := 0.0 // unknown
 	if cores > 0 {
@@ -100,7 +98,7 @@ func Start() (*Comm, error) {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
 	quota := 0.0
-	if machine.QuotaPeriod() > 0 {
+	if rationed {
 		quota = 1
 	}
 	if quota, err = comm.AllreduceMax(c, quota); err != nil {
@@ -135,12 +133,13 @@ const (
 	longSpin = 5 * time.Millisecond
 )
 
-// spin chooses between them for the ranks on one machine and the cores that they may use, 0 if unknown.
-func spin(ranks, cores int, quota bool) time.Duration {
+// spin chooses between them for the ranks on one machine and the cores that they may use, 0 if unknown, and tells whether ranks are known to share cores, so
+// that a wait should hand its own over before it spins or sleeps. Under a quota it should not: what it takes of that is gone, whoever else runs.
+func spin(ranks, cores int, quota bool) (spins time.Duration, sharing bool) {
 	if quota || ranks > cores {
-		return shortSpin
+		return shortSpin, !quota && cores > 0
 	}
-	return longSpin
+	return longSpin, false
 }
 
 // WaitVariable, in the environment of a rank, replaces the way to wait in experiments: see the package documentation.

@@ -19,7 +19,7 @@
 static MPI_Comm comm = MPI_COMM_NULL;
 /* How long a wait spins before it sleeps, or, where ranks share cores, lets others have the core; sw_spin sets both. */
 static long long spin_ns = 50 * 1000;
-static int sharing;
+static bool sharing;
 /* How to wait: SW_AUTO, but for experiments. */
 static int how = SW_AUTO;
 
@@ -233,7 +233,7 @@ int sw_start(int *provided, int wait)
 	return MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
 }
 
-void sw_spin(long long ns, int shared)
+void sw_spin(long long ns, bool shared)
 {
 	spin_ns = ns;
 	sharing = shared;

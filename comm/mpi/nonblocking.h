@@ -2,6 +2,7 @@
 #define SHIFTWORK_NONBLOCKING_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 /* What a finished operation or a probe tells. */
 typedef struct {
@@ -13,7 +14,7 @@ enum { SW_AUTO, SW_SPIN, SW_YIELD, SW_SLEEP, SW_BLOCK };
 
 /* Each function returns MPI_SUCCESS or MPI's error code. */
 int sw_start(int *provided, int wait);
-void sw_spin(long long ns, int shared);
+void sw_spin(long long ns, bool shared);
 int sw_neighbours(int machine, double share, int *ranks, int *cores, double *shares);
 /* node is the least rank of those that share memory with this one, as MPI sees it. */
 int sw_node(int *node);

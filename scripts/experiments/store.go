@@ -214,17 +214,18 @@ func (s *store) addPoints(x []point) error {
 
 // forget removes what belongs to the parts, settings too where all is true, and sizes always: they are of the machine as it was, and runs that are sized by them might be half as long as planned.
 func (s *store) forget(parts []string, all bool) error {
+	files := []string{"sizes"}
 	if all {
-		for _, name := range []string{"setting", "sizes", "runs", "traces", "curves"} {
-			if err := os.Remove(s.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return err
-			}
+		files = append(files, "setting", "runs", "traces", "curves")
+	}
+	for _, name := range files {
+		if err := os.Remove(s.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
 		}
+	}
+	if all {
 		*s = store{folder: s.folder, sizes: map[string]size{}, runs: map[key]run{}}
 		return nil
-	}
-	if err := os.Remove(s.file("sizes")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
 	}
 	s.sizes = map[string]size{}
 	gone := func(part string) bool { return slices.Contains(parts, strings.TrimSuffix(part, paired)) }
