@@ -32,24 +32,35 @@ type piece struct {
 }
 
 // longestLetter is how many bytes pieces are put together and cut to: MPI delivers short messages while their receiver or their sender computes.
-const longestLetter = 31 << 10
+const longestLetter = 62 << 10
 
 // maxHead is how long the head of a message may be.
 const maxHead = 8
 
-// cut cuts pieces that are longer than a letter into as many as it takes.
+// cut cuts pieces where a letter is full: what they are is as many bytes, and as few letters, however long each of them is.
 func (m *mail) cut(pieces []piece) []piece {
 	m.pieces = m.pieces[:0]
 	m.cuts++
+	room := longestLetter
 	for _, p := range pieces {
-		letters := (m.bytes(p) + longestLetter - 1) / longestLetter
-		for rest := p.part; letters > 1 && rest.Len() > 1; letters-- {
-			p.part = Span(rest.Lo, rest.Lo+(rest.Len()+letters-1)/letters)
+		size := m.bytes(p)
+		for size > room {
+			columns := p.part.Len() * room / size
+			if columns == 0 && room < longestLetter { // into the next one
+				room = longestLetter
+				continue
+			}
+			rest := Span(p.part.Lo+max(1, columns), p.part.Hi)
+			if rest.Empty() {
+				break
+			}
+			p.part.Hi = rest.Lo
 			m.pieces = append(m.pieces, p)
-			rest.Lo = p.part.Hi
 			p.part = rest
+			size, room = m.bytes(p), longestLetter
 		}
 		m.pieces = append(m.pieces, p)
+		room -= size
 	}
 	return m.pieces
 }

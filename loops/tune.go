@@ -60,9 +60,10 @@ const (
 	// bodysShare is how much of what a strip takes in the body each sweep of a batch pays: cold caches, most of it, are paid for once.
 	// Measured with grids of 1000 x 1000 and 2000 x 2000 on two cores: 0.07 to 0.14.
 	bodysShare = 0.1
-	// woken is what a rank costs, in s, that another lets compute in a strip of a batch, and that the other's message wakes, where ranks share processors. Four ranks on two cores are
-	// fastest with 2 to 4 strips of a grid of 500 x 500, 4 to 8 of 1000 x 1000, 8 of 2000 x 2000, 6 to 8 of 200 x 20000: the number that follows from this.
-	woken = 20e-6
+	// woken is what a rank costs, in s, that another lets compute in a strip of a batch, and that the other's message wakes, where ranks share processors. Four ranks, two bound to
+	// each of two cores, are fastest with 3 to 5 strips of a grid of 500 x 500, 5 to 8 of 1000 x 1000, 4 to 12 of 2000 x 2000, 6 to 12 of 200 x 20000, and over TCP with 1, 4 to 6, 5 or 6, and
+	// 5 to 7: the numbers that follow from this.
+	woken = 10e-6
 	// mostTunings are kept for the report.
 	mostTunings = 100
 )
@@ -363,9 +364,7 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 		predict, points = model.Predict, model.Curve
 		switch {
 		case comm.IsCrowded(x.c): // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
-			if lean = model.Strips(2, most); lean == 3 { // with three each waits for the other where blocks turn back
-				lean = fewestStrips
-			}
+			lean = model.Strips(1, most)
 		case machine.QuotaPeriod() > 0:
 			lean = quotaStrips // more of them are more waits, in which others use the quota up
 		default:
@@ -413,7 +412,7 @@ func (x *across) leaning(t *Tuning) pipeline.Leaning {
 	l.Turn = l.Wire
 	if ranks := comm.Crowding(x.c); ranks > 1 { // the processor does what all of them have to do
 		l.Work, l.Strip, l.PerSweep = ranks*l.Work, ranks*(l.Strip+woken), ranks*l.PerSweep
-		l.Turn += l.Work
+		l.Turn, l.Sharing = ranks*slices.Max(t.Iteration), ranks
 	}
 	return l
 }

@@ -14,13 +14,13 @@ import "math"
 //
 //	busy = m Work + (B M Strip + S M PerSweep) / S      a strip costs something in each batch, and in each of its sweeps
 //	wire = m Wire + (1 - 1/B) max(busy, m Wire)         what travels to the left travels during one batch; to the right during all
-//	turn = (S/B) (m/M) Turn / S                         where blocks turn back, once a lean, for a strip of a batch
+//	turn = (m/M) Turn / B                               where blocks turn back, once a lean, for a strip of a batch
+//	     = m Turn / B min(1, 2/M)^R                     where R > 1 ranks share a processor
 //	T(M) = max(busy, wire) + turn
-//	M*   = sqrt( (S/B) m Turn / (B Strip + S PerSweep) )                where the processor sets the pace
 //
 // Where blocks turn back a rank waits for the second strip of its right neighbour's last batch. That is a strip behind, and on the first and the last rank, which have more to do in
 // one half of a lean than in the other, by an eighth of a batch more: with four strips it is done by then, and what remains is its message. Ranks that share processors wait
-// for the computing too.
+// for the computing of both strips, but others compute meanwhile: a processor has nothing to do when all its ranks wait at once.
 type Leaning struct {
 	Iterations int     // m, columns
 	Work       float64 // s per iteration: computing, on the rank that has most to do; of all ranks that share its processor
@@ -30,41 +30,35 @@ type Leaning struct {
 	PerSweep   float64 // s: what it costs for each sweep of the batch
 	Sweeps     int     // S, of a lean, >= 1
 	Batches    int     // B, of a lean, >= 1
+	Sharing    float64 // R, ranks that share a processor; 1 or less: each has its own
 }
 
 // Predict is the time of one sweep, in s, with strips of so many iterations.
 func (l Leaning) Predict(block int) float64 {
-	m, sweeps, batches := l.counts()
+	m, sweeps, batches := float64(l.Iterations), float64(max(1, l.Sweeps)), float64(max(1, l.Batches))
 	block = max(1, min(block, l.Iterations))
 	strips := float64(ceilDiv(l.Iterations, block))
 	busy := m*l.Work + strips*(batches*l.Strip/sweeps+l.PerSweep)
 	wire := m*l.Wire + (1-1/batches)*max(busy, m*l.Wire)
 	turn := float64(block) * l.Turn / batches
+	if l.Sharing > 1 {
+		turn = m * l.Turn / batches * math.Pow(min(1, 2/strips), l.Sharing)
+	}
 	return max(busy, wire) + turn
-}
-
-// counts is m, S and B.
-func (l Leaning) counts() (m, sweeps, batches float64) {
-	return float64(l.Iterations), float64(max(1, l.Sweeps)), float64(max(1, l.Batches))
 }
 
 // WireBound reports whether messages on their way set the pace, and not the processor: then leans of one batch are fastest.
 func (l Leaning) WireBound() bool { return l.Wire > l.Work }
 
-// Strips is how many strips, from least to most, are best: where the network sets the pace, so many that it does not yet have to wait for what they cost.
+// Strips is how many strips, from least to most, take the shortest time, and the most of those that take equally long.
 func (l Leaning) Strips(least, most int) int {
-	m, sweeps, batches := l.counts()
-	each := batches*l.Strip + sweeps*l.PerSweep
-	if !(each > 0) {
-		return most
+	best, shortest := least, math.Inf(1)
+	for n := least; n <= most; n++ {
+		if t := l.Predict(ceilDiv(l.Iterations, n)); t <= shortest {
+			best, shortest = n, t
+		}
 	}
-	best := math.Sqrt(sweeps / batches * m * l.Turn / each)
-	best = max(best, m*(l.Wire-l.Work)*sweeps/each) // so many the network hides
-	n := int(min(max(best, float64(least)), float64(most)))
-	if n < most && l.Predict(ceilDiv(l.Iterations, n+1)) < l.Predict(ceilDiv(l.Iterations, n)) {
-		n++
-	}
-	return n
+	return best
 }
 
 // Curve predicts the time of a sweep for the same block sizes as Loop.Curve.

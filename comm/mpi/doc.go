@@ -51,8 +51,8 @@
 // Open MPI 4.1 receives large messages between ranks of one machine with a single copy through the kernel (CMA), and
 // overruns a receive buffer that is too short before it reports the truncation. Start therefore selects copying
 // through shared memory, unless OMPI_MCA_btl_vader_single_copy_mechanism is set. It also raises the limit up to which
-// messages arrive without the sender's help to that of TCP's order, 32 KiB, unless OMPI_MCA_btl_vader_eager_limit is
-// set, and makes room for 400 of them from each rank, unless OMPI_MCA_btl_vader_segment_size and OMPI_MCA_btl_vader_fbox_size are: in a pipeline
+// messages arrive without the sender's help to that of TCP, 64 KiB, unless OMPI_MCA_btl_vader_eager_limit is
+// set, and makes room for 250 of them from each rank, unless OMPI_MCA_btl_vader_segment_size and OMPI_MCA_btl_vader_fbox_size are: in a pipeline
 // the sender of a strip goes on computing and cannot help, and may be many strips ahead.
 //
 // # What it does not do

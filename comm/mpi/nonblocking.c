@@ -193,13 +193,13 @@ int sw_start(int *provided, int wait)
 	setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
 	/*
 	 * A message above the eager limit needs the sender's help to arrive, which it cannot give while it computes: a
-	 * strip of 1000 columns (8 kB) above the default of 4 kB cost a pipeline of two ranks a third of its speed.
+	 * strip of 1000 columns (8 kB) above the default of 4 kB cost a pipeline of two ranks a third of its speed. This is the limit of TCP.
 	 */
-	setenv("OMPI_MCA_btl_vader_eager_limit", "32768", 0);
+	setenv("OMPI_MCA_btl_vader_eager_limit", "65536", 0);
 	/*
-	 * Where such messages lie until they are received. By default there is room for some 70 of them, and in the queue of each pair
+	 * Where such messages lie until they are received. By default there is room for some 40 of them, and in the queue of each pair
 	 * for 130; more wait for the sender's help after all, and a rank with that many on their way, a lean ahead of its
-	 * neighbour, held it up until its own next strip was computed. This is room for 400 and more. Pages that are not used take no memory.
+	 * neighbour, held it up until its own next strip was computed. This is room for 250 and more. Pages that are not used take no memory.
 	 */
 	setenv("OMPI_MCA_btl_vader_segment_size", "33554432", 0);
 	setenv("OMPI_MCA_btl_vader_fbox_size", "16384", 0);

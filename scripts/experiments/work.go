@@ -84,9 +84,10 @@ func small(ranks int) place {
 // alone is one whole CPU: where sequential times are measured.
 var alone = place{cpu: []float64{1}, period: 10 * time.Millisecond}
 
-// cores are ranks without quotas: two of them have a CPU each.
+// cores are ranks without quotas, on two CPUs: two of them have one each, and more are bound to them in turn. Unbound, Linux moves ranks about, and has three of four on one CPU
+// for up to a second: times of equal runs then differ by a factor of two.
 func cores(ranks int) place {
-	return place{cpu: equal(ranks, 2/float64(ranks)), period: 10 * time.Millisecond, unlimited: true, pin: ranks <= 2}
+	return place{cpu: equal(ranks, 2/float64(ranks)), period: 10 * time.Millisecond, unlimited: true, pin: true}
 }
 
 // over is a place with a network between its workstations.
@@ -213,7 +214,7 @@ type cell struct {
 
 // overhead is what a run takes beside its loop, in s: starting, setting up, the checksum; rough, for the plan.
 func (c cell) overhead() float64 {
-	start := 0.8
+	start := 0.6
 	if c.place.network {
 		start = 1.5
 	}

@@ -175,6 +175,7 @@ func (r *running) mpiFlags() []string {
 		"--bind-to", "none",
 		"--mca", "orte_tmpdir_base", c.state(),
 		"--mca", "btl_vader_backing_directory", c.shared(),
+		"--mca", "pml", "ob1", // what Open MPI takes here, after it has looked for other hardware for 0.2 s
 	}
 	if c.cfg.Network {
 		var hosts []string
@@ -188,7 +189,7 @@ func (r *running) mpiFlags() []string {
 			"--host", strings.Join(hosts, ","), "--map-by", "slot",
 			"--mca", "plm", "rsh", "--mca", "plm_rsh_agent", "/bin/sh "+c.script("agent"), "--mca", "plm_rsh_no_tree_spawn", "1",
 			"--mca", "oob_tcp_if_include", device, "--mca", "btl_tcp_if_include", device,
-			"--mca", "pml", "ob1", "--mca", "btl", "tcp,self") // no shared memory between workstations
+			"--mca", "btl", "tcp,self") // no shared memory between workstations
 	}
 	return mpirun.Flags(c.cfg.Ranks(), flags...)
 }
