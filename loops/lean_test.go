@@ -135,8 +135,8 @@ type pairs struct{ *sim.Comm }
 
 func (pairs) Crowding() float64 { return 2 }
 
-// A network that is slower than one rank, but not than two that share a processor, does not set the pace of these: strips are as many as the
-// turns of blocks ask for, not as few as letters that fill a slow network.
+// A network that is slower than one rank, but not than two that share a processor, does not set the pace of these: strips are as few as the
+// turns of blocks allow, not as many as the network hides.
 func TestRanksThatShareAProcessorShareItsPace(t *testing.T) {
 	t.Parallel()
 	strips := func(world func(c *sim.Comm) comm.Comm) int {
@@ -152,7 +152,7 @@ func TestRanksThatShareAProcessorShareItsPace(t *testing.T) {
 	alone := strips(func(c *sim.Comm) comm.Comm { return c })
 	shared := strips(func(c *sim.Comm) comm.Comm { return pairs{c} })
 	t.Logf("%d strips where each rank has its processor, %d where two share one", alone, shared)
-	require.Greater(t, shared, alone)
+	require.Greater(t, alone, shared)
 }
 
 // onOff is a rank that has its core to itself for half of the time, in slices.
