@@ -60,10 +60,10 @@ const (
 	// bodysShare is how much of what a strip takes in the body each sweep of a batch pays: cold caches, most of it, are paid for once.
 	// Measured with grids of 1000 x 1000 and 2000 x 2000 on two cores: 0.07 to 0.14.
 	bodysShare = 0.1
-	// woken is what a rank costs, in s, that another lets compute in a strip of a batch, and that the other's message wakes, where ranks share processors. Four ranks, two bound to
-	// each of two cores, are fastest with 3 to 5 strips of a grid of 500 x 500, 5 to 8 of 1000 x 1000, 4 to 12 of 2000 x 2000, 6 to 12 of 200 x 20000, and over TCP with 1, 4 to 6, 5 or 6, and
-	// 5 to 7: the numbers that follow from this.
-	woken = 10e-6
+	// wakings of a rank in a strip of a batch cost a message's delay each, which others do not compute, where ranks share processors: one for either neighbour's message.
+	// Four ranks, two bound to each of two cores, are fastest with 3 to 5 strips of a grid of 500 x 500, 5 to 8 of 1000 x 1000, 4 to 12 of 2000 x 2000, 6 to 12 of 200 x 20000, and over TCP,
+	// whose delay is four times as long, with 1 to 4, 4 to 6, 4 to 6, and 5 to 7: the numbers that follow from this.
+	wakings = 2
 	// mostTunings are kept for the report.
 	mostTunings = 100
 )
@@ -411,8 +411,9 @@ func (x *across) leaning(t *Tuning) pipeline.Leaning {
 	}
 	l.Turn = l.Wire
 	if ranks := comm.Crowding(x.c); ranks > 1 { // the processor does what all of them have to do
-		l.Work, l.Strip, l.PerSweep = ranks*l.Work, ranks*(l.Strip+woken), ranks*l.PerSweep
-		l.Turn, l.Sharing = ranks*slices.Max(t.Iteration), ranks
+		each := slices.Sorted(slices.Values(t.Iteration))[(len(t.Iteration)-1)/2] // the median: the strips of some may have met others' computing each time
+		l.Work, l.Strip, l.PerSweep = ranks*(each+t.Incr), ranks*(l.Strip+wakings*t.Delay), ranks*l.PerSweep
+		l.Turn, l.Sharing = ranks*each, ranks
 	}
 	return l
 }

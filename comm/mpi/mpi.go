@@ -52,6 +52,7 @@ type Comm struct {
 	crowding   float64 // ranks per processor, 0 unknown
 	memory     neighboursMemory
 	began      time.Time
+	scheduled  time.Duration // when it was, last (monitor.go)
 	free       []*request
 	handles    []C.MPI_Request // scratch of WaitAny
 	where      []int           // handles[i] belongs to the where[i]-th request
@@ -82,6 +83,7 @@ func Start() (*Comm, error) {
 	if wait != C.SW_BLOCK {
 		wakeEarly()
 	}
+	spareProcessor()
 	rationed := machine.QuotaPeriod() > 0
 	spins, sharing := spin(int(ranks), int(cores), rationed)
 	C.sw_spin(C.longlong(spins), C.bool(sharing))
@@ -198,6 +200,7 @@ func (c *Comm) Send(to, tag int, b []byte) error {
 	if err := c.check("send", to, tag, len(b), false); err != nil {
 		return err
 	}
+	c.beScheduled()
 	if code := C.sw_send(address(b), C.int(len(b)), C.int(to), C.int(tag)); code != C.MPI_SUCCESS {
 		return c.fail("send", to, tag, code)
 	}
@@ -208,6 +211,7 @@ func (c *Comm) Recv(from, tag int, b []byte) (comm.Status, error) {
 	if err := c.check("receive", from, tag, len(b), true); err != nil {
 		return comm.Status{}, err
 	}
+	c.beScheduled()
 	var st C.sw_status
 	if code := C.sw_recv(address(b), C.int(len(b)), source(from), C.int(tag), &st); code != C.MPI_SUCCESS {
 		return comm.Status{}, c.fail("receive", from, tag, code)
@@ -256,6 +260,9 @@ func (c *Comm) probe(from, tag int, wait C.int) (comm.Status, bool, error) {
 	if err := c.check("probe", from, tag, 0, true); err != nil {
 		return comm.Status{}, false, err
 	}
+	if wait != 0 {
+		c.beScheduled()
+	}
 	var found C.int
 	var st C.sw_status
 	if code := C.sw_probe(source(from), C.int(tag), wait, &found, &st); code != C.MPI_SUCCESS {
@@ -290,6 +297,7 @@ func (c *Comm) WaitAny(reqs []comm.Request) (int, comm.Status, error) {
 	if len(c.handles) == 0 {
 		return -1, comm.Status{}, nil
 	}
+	c.beScheduled()
 	var index C.int
 	var st C.sw_status
 	code := C.sw_wait_any(C.int(len(c.handles)), &c.handles[0], C.longlong(bytes), &index, &st)
@@ -372,6 +380,7 @@ func (r *request) Wait() (comm.Status, error) {
 	if r.done {
 		return r.finish(), nil
 	}
+	r.c.beScheduled()
 	var index C.int
 	var st C.sw_status
 	if code := C.sw_wait_any(1, &r.handle, C.longlong(r.bytes), &index, &st); code != C.MPI_SUCCESS {
