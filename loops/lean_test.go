@@ -143,7 +143,7 @@ func TestRanksThatShareAProcessorShareItsPace(t *testing.T) {
 		rep := reportIn(t, sim.Config{Ranks: 2, Alpha: 2e-6, Beta: 2.4e-8}, func(c *sim.Comm) (*loops.Report, error) {
 			return loops.DOACROSS{
 				Outer: 200, Rows: loops.Span(0, 256), Strip: loops.Span(0, 2000), Quantum: 0.004, Reach: 1, Arrays: []loops.Array{loops.NewMatrix(256, 2000)},
-				Body: func(rows, strip loops.Range) { c.Work(1e-9 * float64(rows.Len()*strip.Len())) }, // 1.3e-7 s a column, and 1.9e-7 on its way
+				Body: func(rows, strip loops.Range) { c.Work(2e-6 + 1e-9*float64(rows.Len()*strip.Len())) }, // 1.3e-7 s a column, and 1.9e-7 on its way
 			}.Run(world(c), lb.Config{Policy: lb.Off})
 		})
 		require.NotEmpty(t, rep.Tunings)

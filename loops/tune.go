@@ -50,6 +50,8 @@ const (
 	firstAnswer, laterAnswer = 1, 4
 	// worthwhile is the part of the predicted time that a new block size must save; measured times differ by less.
 	worthwhile = 0.02
+	// worthwhileLeaning is the same where blocks lean: in batches times differ less.
+	worthwhileLeaning = 0.01
 	// slower is how many times the predicted time a sweep may take until waiting is held to be dear.
 	slower = 1.1
 	// Where blocks lean there are fewestStrips at least, quotaStrips, whatever they cost, where a rank may be off its processor for a part of each quota period,
@@ -58,12 +60,12 @@ const (
 	// wireStrips are the most where messages and not the processor set the pace, and shortestLetter is how many bytes these have at least: shorter ones fill the network with headers.
 	wireStrips, shortestLetter = 32, 16 << 10
 	// bodysShare is how much of what a strip takes in the body each sweep of a batch pays: cold caches, most of it, are paid for once.
-	// Measured with grids of 1000 x 1000 and 2000 x 2000 on two cores: 0.07 to 0.14.
+	// Measured with grids of 1000 x 1000 and 2000 x 2000 on two cores: 0.07 to 0.14, and twice as much with two ranks on each.
 	bodysShare = 0.1
-	// wakings of a rank in a strip of a batch cost a message's delay each, which others do not compute, where ranks share processors: one for either neighbour's message.
-	// Four ranks, two bound to each of two cores, are fastest with 3 to 5 strips of a grid of 500 x 500, 5 to 8 of 1000 x 1000, 4 to 12 of 2000 x 2000, 6 to 12 of 200 x 20000, and over TCP,
-	// whose delay is four times as long, with 1 to 4, 4 to 6, 4 to 6, and 5 to 7: the numbers that follow from this.
-	wakings = 2
+	// handedOver is what it costs a rank, in s, in a strip of a batch, to let another compute and to go on when a message has come, where ranks share processors. Four ranks, two bound
+	// to each of two cores, then get about 3 strips of a grid of 500 x 500 (the best of 1 to 24: 3), 5 of 1000 x 1000 (3 to 6), 7 of 2000 x 2000 (3 to 6) and 7 of 200 x 20000
+	// (6 to 12), and over TCP 3 (1 to 6), 4 (4 to 8), 7 (4 to 6) and 6 (6 to 12).
+	handedOver = 3.5e-6
 	// mostTunings are kept for the report.
 	mostTunings = 100
 )
@@ -375,7 +377,7 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	better := false
 	if lean > 0 { // loop's sweeps wait for each other
 		choice = pipeline.Choice{BlockSize: (loop.Iterations + lean - 1) / lean, Blocks: lean, Reason: fmt.Sprintf("blocks lean: %d strips", lean)}
-		better = predict(choice.BlockSize) < (1-worthwhile)*predict(x.width)
+		better = predict(choice.BlockSize) < (1-worthwhileLeaning)*predict(x.width)
 	} else {
 		choice = loop.Choose()
 		better = worthChanging(loop, x.width, choice)
@@ -412,7 +414,8 @@ func (x *across) leaning(t *Tuning) pipeline.Leaning {
 	l.Turn = l.Wire
 	if ranks := comm.Crowding(x.c); ranks > 1 { // the processor does what all of them have to do
 		each := slices.Sorted(slices.Values(t.Iteration))[(len(t.Iteration)-1)/2] // the median: the strips of some may have met others' computing each time
-		l.Work, l.Strip, l.PerSweep = ranks*(each+t.Incr), ranks*(l.Strip+wakings*t.Delay), ranks*l.PerSweep
+		// And all of them share its caches.
+		l.Work, l.Strip, l.PerSweep = ranks*(each+t.Incr), ranks*(l.Strip+handedOver), ranks*ranks*l.PerSweep
 		l.Turn, l.Sharing = ranks*each, ranks
 	}
 	return l

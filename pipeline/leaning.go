@@ -15,12 +15,12 @@ import "math"
 //	busy = m Work + (B M Strip + S M PerSweep) / S      a strip costs something in each batch, and in each of its sweeps
 //	wire = m Wire + (1 - 1/B) max(busy, m Wire)         what travels to the left travels during one batch; to the right during all
 //	turn = (m/M) Turn / B                               where blocks turn back, once a lean, for a strip of a batch
-//	     = m Turn / B min(1, 2/M)^R                     where R > 1 ranks share a processor
+//	     = m Turn / B (2/(M+1))^R                       where R > 1 ranks share a processor
 //	T(M) = max(busy, wire) + turn
 //
 // Where blocks turn back a rank waits for the second strip of its right neighbour's last batch. That is a strip behind, and on the first and the last rank, which have more to do in
 // one half of a lean than in the other, by an eighth of a batch more: with four strips it is done by then, and what remains is its message. Ranks that share processors wait
-// for the computing of both strips, but others compute meanwhile: a processor has nothing to do when all its ranks wait at once.
+// for the computing of both strips, of the M + 1 that a batch takes two neighbours, but others compute meanwhile: a processor has nothing to do when all its ranks wait at once.
 type Leaning struct {
 	Iterations int     // m, columns
 	Work       float64 // s per iteration: computing, on the rank that has most to do; of all ranks that share its processor
@@ -42,7 +42,7 @@ func (l Leaning) Predict(block int) float64 {
 	wire := m*l.Wire + (1-1/batches)*max(busy, m*l.Wire)
 	turn := float64(block) * l.Turn / batches
 	if l.Sharing > 1 {
-		turn = m * l.Turn / batches * math.Pow(min(1, 2/strips), l.Sharing)
+		turn = m * l.Turn / batches * math.Pow(2/(strips+1), l.Sharing)
 	}
 	return max(busy, wire) + turn
 }

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Go's runtime has a thread, its monitor, that takes the processor in the runtime's sense, the P, from a goroutine whose call into C lasts more than 20 µs if no other P is idle, and
-// from one that was not scheduled for 10 ms, whichever call it finds it in. Back from C the goroutine takes its P again, wakes the monitor for it, and the monitor then looks every 20 µs,
-// later every 70 µs, on the core of the rank: some 10 µs each time. A rank that waits much for messages pays that all the time, from the processor that it shares or from its quota.
-// With a second P and a goroutine that is scheduled now and then the monitor sleeps 10 ms at a time. `sor` 500, 1000 and 2000 on four workstations with 0.4 of a CPU each
-// then takes 0.86, 0.77 and 0.95 of the time, `sor` 500 on four ranks on two cores 0.80; a rank with a core of its own, which the monitor hardly disturbs, as long.
+// Go's runtime has a monitor thread. It takes the P, the runtime's processor, away from a goroutine whose call into C lasts more than 20 µs where no other P is idle, and
+// from one that was not scheduled for 10 ms, in whichever call it finds it. Back from C the goroutine takes its P again and wakes the monitor for it, which then looks again every 20 µs, with its timer's
+// slack 70 µs, on the core of the rank: some 10 µs each time. A rank that waits much for messages pays that all the time, from the core that it shares or from its quota.
+// Where a second P is idle, and the goroutine is scheduled now and then, the monitor sleeps 10 ms at a time. On an Intel Xeon with two cores sor 500, 1000 and 2000 on four workstations with 0.4 of a CPU each
+// then take 0.86, 0.77 and 0.95 of the time, four ranks on the two cores 0.7 to 0.97, and a rank with a core of its own, whose waits are few, as long.
 
 // scheduledEvery is well below the 10 ms after which the monitor would come. It costs a hundredth of a per cent.
 const scheduledEvery = 5 * time.Millisecond
