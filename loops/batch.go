@@ -101,7 +101,7 @@ func (x *across) chooseLongest() int {
 	switch {
 	case x.wireBound:
 		return wireBatch
-	case machine.QuotaPeriod() > 0:
+	case x.rationed:
 		return quotaBatch
 	}
 	return longestBatch

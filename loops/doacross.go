@@ -147,7 +147,9 @@ type across struct {
 	wireBound bool    // on rank 0: messages on their way set the pace
 	single    bool    // one, until the first answer
 	tokens    bool    // leans are long: isLong
+	rationed  bool    // ranks have CPU quotas
 	leanMost  int     // what lean.most may become at most
+	leanFirst int     // the same before anything was measured
 	leaned    bool    // it was settled, on rank 0
 	wider     int     // what lean.most becomes at the next hook; 0: it stays
 	quantum   float64 // s
@@ -168,7 +170,11 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	if cfg.DedicatedMaster {
 		workers--
 	}
-	x.leanMost, x.longest = d.mostLean(workers), longestBatch
+	if x.rationed, err = areRationed(x.c); err != nil {
+		return nil, err
+	}
+	x.leanMost, x.longest = d.mostLean(workers, x.rationed), longestBatch
+	x.leanFirst = x.leanMost
 	if d.mayLean() && workers == 1 {
 		x.lean.most = alone
 	}

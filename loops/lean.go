@@ -1,5 +1,10 @@
 package loops
 
+import (
+	"shiftwork/comm"
+	"shiftwork/internal/machine"
+)
+
 // Blocks that stand still let a rank be one sweep ahead of its right neighbour: it needs the neighbour's first row of the
 // sweep before. Where a sweep takes less than a scheduling slice, ranks then stall whenever one of them is off its core.
 // Blocks that lean, by one row more from sweep to sweep, have no such need: README.md, "Leaning".
@@ -18,6 +23,9 @@ const (
 	// leanShare is the most that a block leans to one side, as a part of what an even division gives each rank: the first and the
 	// last rank's work varies by as much.
 	leanShare = 1.0 / 16
+	// rationedShare is the same where ranks have CPU quotas and less would not last rationedQuanta: quotas even out what varies, and a lean that is hardly longer than a quota's
+	// period makes all ranks stop when one has to. Longer ones make the balance come later.
+	rationedShare, rationedQuanta = 1.0 / 4, 6
 	// leanGrowth is by how much blocks must be able to lean farther until they do: neighbours wait for each other once for it.
 	leanGrowth = 1.5
 )
@@ -55,12 +63,26 @@ func notice(most int) int {
 // mayLean reports whether this loop's Body and its data allow that blocks lean.
 func (d *DOACROSS) mayLean() bool { return d.Reach > 0 && len(d.Local) == 0 }
 
-// mostLean is how far blocks of this loop may lean, if it is divided among so many ranks.
-func (d *DOACROSS) mostLean(workers int) int {
+// areRationed reports whether any rank has a CPU quota; every rank calls it.
+func areRationed(c comm.Comm) (bool, error) {
+	own := 0.0
+	if _, virtual := c.(comm.Worker); !virtual && machine.QuotaPeriod() > 0 {
+		own = 1
+	}
+	any, err := comm.AllreduceMax(c, own)
+	return any > 0, err
+}
+
+// mostLean is how far blocks of this loop may lean, if it is divided among so many ranks, some of which are rationed: they have CPU quotas.
+func (d *DOACROSS) mostLean(workers int, rationed bool) int {
 	if !d.mayLean() || workers < 2 {
 		return 0
 	}
-	return int(leanShare * float64(d.Rows.Len()) / float64(workers))
+	share := leanShare
+	if rationed {
+		share = rationedShare
+	}
+	return int(share * float64(d.Rows.Len()) / float64(workers))
 }
 
 // keep is how many rows a rank must have if blocks lean so far: as many jump over a boundary at once.
@@ -74,7 +96,11 @@ func (x *across) chooseLean(computing, sweep, elapsed float64) (most, ever int) 
 		if !(sweep > 0) {
 			return float64(x.leanMost)
 		}
-		return max(leanQuanta*x.quantum/max(sweep, lasting), min(twoBatches, batchTime/min(computing, sweep))) / 2
+		sweeps := max(leanQuanta*x.quantum/max(sweep, lasting), min(twoBatches, batchTime/min(computing, sweep)))
+		if x.rationed {
+			sweeps = min(sweeps, max(2*leanShare/rationedShare*float64(x.leanFirst), rationedQuanta*x.quantum/max(sweep, lasting)))
+		}
+		return sweeps / 2
 	}
 	ever = x.leanMost
 	wanted := need(elapsed)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"shiftwork/comm"
-	"shiftwork/internal/machine"
 	"shiftwork/pipeline"
 )
 
@@ -359,7 +358,7 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	if x.leanMost > 0 && (first || max(x.lean.most, x.wider) > 0) {
 		model, most := x.leaning(&record), mostStrips
 		// A rank with a quota computes for less of the time than its strips tell.
-		if x.wireBound = machine.QuotaPeriod() == 0 && model.WireBound(); x.wireBound {
+		if x.wireBound = !x.rationed && model.WireBound(); x.wireBound {
 			most = min(wireStrips, max(fewestStrips, int(width*float64(loop.Iterations*model.Sweeps)/shortestLetter)))
 		}
 		model.Batches = batches(x.chooseLongest(), model.Sweeps, true)
@@ -367,7 +366,7 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 		switch {
 		case comm.IsCrowded(x.c): // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
 			lean = model.Strips(1, most)
-		case machine.QuotaPeriod() > 0:
+		case x.rationed:
 			lean = quotaStrips // more of them are more waits, in which others use the quota up
 		default:
 			lean = model.Strips(min(most, max(fewestStrips, x.hearing(model))), most)
