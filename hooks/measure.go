@@ -204,7 +204,7 @@ func (m *masterClock) synchronise(c comm.Comm) error {
 func agreeQuantum(c comm.Comm, given float64) (float64, error) {
 	q := given
 	if q <= 0 {
-		if _, virtual := c.(comm.Worker); virtual {
+		if comm.IsVirtual(c) {
 			q = machine.DefaultQuantum
 		} else {
 			q = machine.Quantum()

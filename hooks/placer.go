@@ -136,7 +136,7 @@ func (h *Hooks) Place(nest placement.Nest) (*Placer, error) {
 
 // emptyHook measures a hook that does nothing but count, with the timing around it, in s.
 func emptyHook(c comm.Comm) float64 {
-	if _, virtual := c.(comm.Worker); virtual {
+	if comm.IsVirtual(c) {
 		return usualHook
 	}
 	const batches, hooks = 50, 100 // some 6 us each: one of them will not be interrupted

@@ -149,7 +149,7 @@ type across struct {
 	tokens    bool    // leans are long: isLong
 	rationed  bool    // ranks have CPU quotas
 	leanMost  int     // what lean.most may become at most
-	leanFirst int     // the same before anything was measured
+	leanUsual int     // the same without quotas
 	leaned    bool    // it was settled, on rank 0
 	wider     int     // what lean.most becomes at the next hook; 0: it stays
 	quantum   float64 // s
@@ -173,8 +173,10 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	if x.rationed, err = areRationed(x.c); err != nil {
 		return nil, err
 	}
-	x.leanMost, x.longest = d.mostLean(workers, x.rationed), longestBatch
-	x.leanFirst = x.leanMost
+	x.leanUsual, x.longest = d.mostLean(workers, leanShare), longestBatch
+	if x.leanMost = x.leanUsual; x.rationed {
+		x.leanMost = d.mostLean(workers, rationedShare)
+	}
 	if d.mayLean() && workers == 1 {
 		x.lean.most = alone
 	}

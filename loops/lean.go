@@ -65,22 +65,18 @@ func (d *DOACROSS) mayLean() bool { return d.Reach > 0 && len(d.Local) == 0 }
 
 // areRationed reports whether any rank has a CPU quota; every rank calls it.
 func areRationed(c comm.Comm) (bool, error) {
-	own := 0.0
-	if _, virtual := c.(comm.Worker); !virtual && machine.QuotaPeriod() > 0 {
-		own = 1
+	period := 0.0 // s
+	if !comm.IsVirtual(c) {
+		period = machine.QuotaPeriod()
 	}
-	any, err := comm.AllreduceMax(c, own)
-	return any > 0, err
+	longest, err := comm.AllreduceMax(c, period)
+	return longest > 0, err
 }
 
-// mostLean is how far blocks of this loop may lean, if it is divided among so many ranks, some of which are rationed: they have CPU quotas.
-func (d *DOACROSS) mostLean(workers int, rationed bool) int {
+// mostLean is how far blocks of this loop may lean, if it is divided among so many ranks: by such a share of what an even division gives each.
+func (d *DOACROSS) mostLean(workers int, share float64) int {
 	if !d.mayLean() || workers < 2 {
 		return 0
-	}
-	share := leanShare
-	if rationed {
-		share = rationedShare
 	}
 	return int(share * float64(d.Rows.Len()) / float64(workers))
 }
@@ -96,11 +92,12 @@ func (x *across) chooseLean(computing, sweep, elapsed float64) (most, ever int) 
 		if !(sweep > 0) {
 			return float64(x.leanMost)
 		}
-		sweeps := max(leanQuanta*x.quantum/max(sweep, lasting), min(twoBatches, batchTime/min(computing, sweep)))
+		quantum := x.quantum / max(sweep, lasting) // in sweeps
+		rows := max(leanQuanta*quantum, min(twoBatches, batchTime/min(computing, sweep))) / 2
 		if x.rationed {
-			sweeps = min(sweeps, max(2*leanShare/rationedShare*float64(x.leanFirst), rationedQuanta*x.quantum/max(sweep, lasting)))
+			rows = min(rows, max(float64(x.leanUsual), rationedQuanta*quantum/2))
 		}
-		return sweeps / 2
+		return rows
 	}
 	ever = x.leanMost
 	wanted := need(elapsed)

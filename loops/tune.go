@@ -62,8 +62,8 @@ const (
 	// Measured with grids of 1000 x 1000 and 2000 x 2000 on two cores: 0.07 to 0.14, and twice as much with two ranks on each.
 	bodysShare = 0.1
 	// handedOver is what it costs a rank, in s, in a strip of a batch, to let another compute and to go on when a message has come, where ranks share processors. Four ranks, two bound
-	// to each of two cores, then get about 3 strips of a grid of 500 x 500 (the best of 1 to 24: 3), 5 of 1000 x 1000 (3 to 6), 7 of 2000 x 2000 (3 to 6) and 7 of 200 x 20000
-	// (6 to 12), and over TCP 3 (1 to 6), 4 (4 to 8), 7 (4 to 6) and 6 (6 to 12).
+	// to each of two cores, then get about 3 strips of a grid of 500 x 500 (the best of 1 to 24: 3), 5 of 1000 x 1000 (3 to 6), 7 of 2000 x 2000 (3 to 6) and 8 of 200 x 20000
+	// (6 to 12), and over TCP 3 (1 to 6), 5 (4 to 8), 5 (4 to 6) and 6 (6 to 12).
 	handedOver = 3.5e-6
 	// mostTunings are kept for the report.
 	mostTunings = 100

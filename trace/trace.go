@@ -110,8 +110,7 @@ func Start(c comm.Comm, program string, o Options) (*Trace, error) {
 		return nil, err
 	}
 	t.began = at + t.clock.first.ahead
-	_, virtual := c.(comm.Worker)
-	if !virtual && (c.Transport() != "local" || c.Rank() == 0) { // goroutine ranks have one collector for all
+	if !comm.IsVirtual(c) && (c.Transport() != "local" || c.Rank() == 0) { // goroutine ranks have one collector for all
 		t.gc = newPauses(c.Now() - t.began)
 	}
 	t.host, _ = os.Hostname() // nameless, where the system does not say

@@ -99,15 +99,12 @@ func Start() (*Comm, error) {
 	if code := C.sw_node(&node); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
-	quota := 0.0
-	if rationed {
-		quota = 1
-	}
-	if quota, err = comm.AllreduceMax(c, quota); err != nil {
+	period, err := comm.AllreduceMax(c, machine.QuotaPeriod()) // s
+	if err != nil {
 		return nil, fmt.Errorf("MPI did not start: %w", err)
 	}
 	// Two ranks that have their processors hand a message over faster: while one copies a piece the other copies the next.
-	if err := c.memory.try(c, int(node), readable && (quota > 0 || comm.IsCrowded(c))); err != nil {
+	if err := c.memory.try(c, int(node), readable && (period > 0 || comm.IsCrowded(c))); err != nil {
 		return nil, fmt.Errorf("MPI did not start: %w", err)
 	}
 	return c, nil

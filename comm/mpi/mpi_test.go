@@ -5,7 +5,6 @@ package mpi_test
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
@@ -222,21 +221,6 @@ func TestMoreRanksThanProcessorsAreCrowded(t *testing.T) {
 		for rank := range ranks {
 			require.Contains(t, r.Stdout, fmt.Sprintf("rank %d crowded=%v\n", rank, ranks > processors))
 		}
-	}
-}
-
-// A rank that is bound to one core has a second P, or else Go's monitor takes its only one at each wait (monitor.go); but not against the user's will.
-func TestASpareProcessor(t *testing.T) {
-	if _, err := exec.LookPath("taskset"); err != nil {
-		t.Skip("no taskset, with which this test binds ranks to a core")
-	}
-	exe, err := os.Executable()
-	require.NoError(t, err)
-	for asked, want := range map[string]int{"": 2, "1": 1} {
-		r, err := mpirun.Run(time.Minute, 2, []string{rankEnv + "=processors", "GOMAXPROCS=" + asked}, "taskset", "-c", "0", exe)
-		require.NoError(t, err)
-		require.Equal(t, 0, r.Code, r.Stderr)
-		require.Contains(t, r.Stdout, fmt.Sprintf("rank 0 has %d\n", want), "GOMAXPROCS=%s", asked)
 	}
 }
 
