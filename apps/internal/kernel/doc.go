@@ -81,18 +81,19 @@
 // pass. [Pack] has laid B out in the order
 // in which it is read, panels of 128 x 24 elements one behind the other, so that a block of any number of rows finds it in long
 // runs; without it, each block would gather its panels from 128 rows that lie pages apart, which takes as long as computing 64 rows of C.
-// What limits it is the adders, from 16 to 32 rows in a block on; with fewer the time is that of reading B from memory. Elsewhere
-// it is Reference itself. On one core of a Xeon with AMX, and of a Zen 3 with AVX2, whose adders and multipliers could do 50, Gflop/s:
+// B is read once for 64 (48) rows. What limits it is the adders, from 16 to 32 rows in a block on; with fewer the time is that of reading B from
+// memory. Elsewhere it is Reference itself. Gflop/s on one core of a Xeon with AMX, whose adders and multipliers could do some 53 with AVX-512,
+// and by the way that a processor with AVX2 alone, or none of both, would take:
 //
 //	           768 x 768, B in the cache    4000 x 4000, B in memory
 //	rows       AVX-512  AVX2  Reference      AVX-512  AVX2  Reference
-//	   1         5        9      4             2.5      4.5    1
-//	   8        30       25      5            21       25      3.5
-//	  16        33       26      5            31       22      4
-//	  64        35       40      5.5          34       35      5.5
-//	 256        26       30      6.5          31       33      6.5
+//	   1         7.5      7      5.5           4        5      2
+//	   8        51       34      9.5          26       28      6.5
+//	  16        52       37     10            41       31      8.5
+//	  64        52       40     11            51       37     10.5
+//	 256        52       41     11            50       39     11
 //
-// from the best of several runs of
+// from the medians of
 //
 //	go test -tags nompi -run '^$' -bench Multiply -count 3 ./apps/internal/kernel
 //

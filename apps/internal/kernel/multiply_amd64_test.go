@@ -15,3 +15,16 @@ func TestWithFewerTiles(t *testing.T) {
 		TestMultiplyHasTheBitsOfReference(t)
 	}
 }
+
+// What a processor with AVX2 alone, or with no vectors to speak of, gets on this one.
+func BenchmarkMultiplyWithFewerTiles(b *testing.B) {
+	had := tiles
+	defer func() { tiles = had }()
+	for name, fewer := range map[string]tiling{"AVX2": tiles256, "Reference": {}} {
+		if had == (tiling{}) {
+			b.Skip("this processor has no tiles at all")
+		}
+		tiles = fewer // before Pack, which lays B out for them
+		b.Run(name, BenchmarkMultiply)
+	}
+}
