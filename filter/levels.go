@@ -36,6 +36,7 @@ type Levels struct {
 	present level
 	others  []level // remembered, without the present one; in no order
 	age     float64 // s that the present visit has lasted
+	left    bool    // the level at which all began, which may have lasted for longer than what was seen of it
 	changes int
 	up, low cusum
 
@@ -47,9 +48,19 @@ type Levels struct {
 	suspects        int     // samples in a row far off the level
 	suspect         float64 // the latest of them
 	suspectLevel    int     // the remembered level that it belongs to, -1: none
+	suspectWay      int     // the one to which it may have been on the way, where it belongs to none; -1: none
 	suspectAge      float64 // s since the first of them
 	suspectSeconds  float64 // of computing behind the latest
 	lasting, passed float64 // how suspicions ended, at all levels: in a visit, or in a return after one sample
+
+	pair pair // with which the present level began
+}
+
+// pair is two samples far off the level before and not like each other: both are of a level whose rate varies, or else the first was taken on the way to
+// that of the second. The next sample tells.
+type pair struct {
+	second, seconds float64 // its rate and s of computing; 0: none
+	variance        float64 // without what the difference says
 }
 
 // level is a rate that a rank has had for a while, or once for one sample.
@@ -62,6 +73,15 @@ type level struct {
 	passed   float64 // visits of one
 	stayed   float64 // s, sum over the lasting visits that have ended
 	ended    float64 // their number
+	partial  float64 // s, what was seen of the visit with which all began
+}
+
+// visit is how long a visit lasts in s, by those that were seen from beginning to end; 0: none was.
+func (l *level) visit() float64 {
+	if l.ended == 0 {
+		return 0
+	}
+	return l.stayed / l.ended
 }
 
 func (l *level) noise() float64 { return max(noiseFloor, math.Sqrt(l.variance)) }
@@ -120,6 +140,7 @@ func (s *Levels) Observe(raw, computed, elapsed float64) float64 {
 }
 
 func (s *Levels) observe(raw, computed, elapsed float64) {
+	s.judgePair(raw)
 	counts := s.present.counts(computed)
 	z := s.present.deviation(raw, counts)
 	if math.Abs(z) < farOff {
@@ -138,6 +159,9 @@ func (s *Levels) observe(raw, computed, elapsed float64) {
 	s.suspects++
 	s.suspectAge += elapsed
 	s.suspect, s.suspectLevel, s.suspectSeconds = raw, s.find(raw, counts), computed
+	if s.suspectWay = -1; s.suspectLevel < 0 {
+		s.suspectWay = s.beyond(raw)
+	}
 	if s.suspects == 1 {
 		return
 	}
@@ -151,12 +175,23 @@ func (s *Levels) observe(raw, computed, elapsed float64) {
 	case alike:
 		s.discover(mean, 2, both)
 	case sameSide && mean > 0: // plainly another one, where the rate varies more than it did here
+		variance := s.present.variance
 		s.discover(mean, 2, both)
 		d := (raw - before) / mean
 		s.present.learnNoise(d * d / 2)
+		s.pair = pair{raw, computed, variance}
 	case s.suspects > 2:
 		s.discover(raw, 1, computed)
 	}
+}
+
+// judgePair forgets the first sample of a new level if the third is more like the second than like the mean of both.
+func (s *Levels) judgePair(third float64) {
+	p := s.pair
+	if p.second > 0 && math.Abs(third-p.second) < math.Abs(third-s.present.mean) {
+		s.present.mean, s.present.seconds, s.present.weight, s.present.variance = p.second, p.seconds, 1, p.variance
+	}
+	s.pair = pair{}
 }
 
 // settle takes in a sample of the present level, z standard deviations off it.
@@ -210,6 +245,19 @@ func (s *Levels) find(mean, count float64) int {
 	return at
 }
 
+// beyond returns the nearest remembered level behind a mean, as seen from the present one, -1 if there is none: a load that comes or goes in the midst of a
+// sample makes one in between.
+func (s *Levels) beyond(mean float64) int {
+	best, at := math.Inf(1), -1
+	for i := range s.others {
+		l := &s.others[i]
+		if way := (l.mean - mean) * math.Copysign(1, mean-s.present.mean); l.lasting > 0 && way > 0 && way < best {
+			best, at = way, i
+		}
+	}
+	return at
+}
+
 // visit makes a remembered level the present one.
 func (s *Levels) visit(i int) {
 	s.leave()
@@ -235,17 +283,21 @@ func (s *Levels) drift(mean, count, seconds float64) {
 	s.present = level{
 		mean: mean, variance: was.variance, weight: count, seconds: seconds,
 		lasting: was.lasting - 1, // enter counts it
-		passed:  was.passed, stayed: was.stayed, ended: was.ended,
+		passed:  was.passed, stayed: was.stayed, ended: was.ended, partial: was.partial,
 	}
-	was.lasting, was.passed, was.stayed, was.ended = 0, 0, 0, 0
+	was.lasting, was.passed, was.stayed, was.ended, was.partial = 0, 0, 0, 0, 0
 	s.remember(was)
 	s.enter()
 	s.age = age
 }
 
 func (s *Levels) leave() {
-	s.present.stayed += s.age
-	s.present.ended++
+	if s.left {
+		s.present.stayed += s.age
+		s.present.ended++
+	} else {
+		s.present.partial, s.left = s.age, true
+	}
 	s.present.forget()
 }
 
@@ -266,10 +318,14 @@ func (s *Levels) dismiss() {
 	s.dip += (s.suspect - s.dip) * float64(s.suspects) / dipMemory
 	if s.suspects == 1 {
 		s.passed++
-		if s.suspectLevel < 0 {
+		switch {
+		case s.suspectLevel < 0 && s.suspectWay >= 0:
+			s.others[s.suspectWay].passed++
+			s.others[s.suspectWay].forget()
+		case s.suspectLevel < 0:
 			s.present.learnNoise(math.Inf(1)) // one that never was before may have been noise
 			s.remember(level{mean: s.suspect, variance: s.present.variance, weight: 1, seconds: s.suspectSeconds, passed: 1})
-		} else {
+		default:
 			l := &s.others[s.suspectLevel]
 			l.passed++
 			if l.lasting == 0 {
@@ -317,6 +373,7 @@ func (l *level) merge(m level) {
 	l.passed += m.passed
 	l.stayed += m.stayed
 	l.ended += m.ended
+	l.partial = max(l.partial, m.partial)
 	l.forget()
 }
 
@@ -332,8 +389,8 @@ func (s *Levels) Suspect() (rate, probability float64) {
 	}
 	all := (s.lasting + 1) / (s.lasting + s.passed + 2)
 	rate, lasting, visits := s.suspect, 0.0, 0.0
-	if s.suspectLevel >= 0 {
-		l := &s.others[s.suspectLevel]
+	if at := max(s.suspectLevel, s.suspectWay); at >= 0 {
+		l := &s.others[at]
 		rate, lasting, visits = l.mean, l.lasting, l.lasting+l.passed
 	}
 	return rate, (lasting + doubtPrior*all) / (visits + doubtPrior)
@@ -357,11 +414,9 @@ func (s *Levels) Seconds() float64 { return s.present.seconds }
 func (s *Levels) Changes() int { return s.changes }
 
 // Stay returns for how many s the rate has been at the present level, and how long a visit to it lasts on average; 0 if none
-// has ended yet.
+// has ended yet, here or at the level of Elsewhere.
 func (s *Levels) Stay() (age, mean float64) {
-	if s.present.ended > 0 {
-		mean = s.present.stayed / s.present.ended
-	}
+	mean, _ = s.visits()
 	return s.age + s.suspectAge, mean
 }
 
@@ -371,24 +426,58 @@ func (s *Levels) SuspectAge() float64 { return s.suspectAge }
 // Elsewhere returns the mean in units/s of the level that the rank most likely goes to from here, and how long a visit to it lasts
 // on average, in s; 0 where nothing is known.
 func (s *Levels) Elsewhere() (rate, stay float64) {
-	best := 0.0
-	for i := range s.others {
-		l := &s.others[i]
-		if l.lasting > best && math.Abs(l.mean/s.present.mean-1) >= alike*s.present.noise() {
-			best, rate, stay = l.lasting, l.mean, 0
-			if l.ended > 0 {
-				stay = l.stayed / l.ended
-			}
-		}
+	if l := s.elsewhere(); l != nil {
+		rate = l.mean
+		_, stay = s.visits()
 	}
 	return rate, stay
 }
 
+// elsewhere is that level; nil if there is none.
+func (s *Levels) elsewhere() *level {
+	var best *level
+	for i := range s.others {
+		l := &s.others[i]
+		if l.lasting > 0 && (best == nil || l.lasting > best.lasting) && math.Abs(l.mean/s.present.mean-1) >= alike*s.present.noise() {
+			best = l
+		}
+	}
+	return best
+}
+
+// visits is how long a visit lasts in s, here and at the level of elsewhere: by those seen from beginning to end, where there was none
+// as long as at the other level, and where there was none at all, as long as what was seen of the first.
+func (s *Levels) visits() (here, there float64) {
+	here = s.present.visit()
+	partial := s.present.partial
+	if l := s.elsewhere(); l != nil {
+		there, partial = l.visit(), max(partial, l.partial)
+	}
+	first := func(a, b, c float64) float64 {
+		switch {
+		case a > 0:
+			return a
+		case b > 0:
+			return b
+		}
+		return c
+	}
+	return first(here, there, partial), first(there, here, partial)
+}
+
 // Visits returns how many visits to levels have ended, at least 1: how often the rate is known to have come and gone.
 func (s *Levels) Visits() float64 {
-	visits := s.present.ended
+	visits := s.present.count()
 	for i := range s.others {
-		visits = max(visits, s.others[i].ended)
+		visits = max(visits, s.others[i].count())
 	}
 	return max(1, visits)
+}
+
+// count is how many visits have ended.
+func (l *level) count() float64 {
+	if l.partial > 0 {
+		return l.ended + 1
+	}
+	return l.ended
 }

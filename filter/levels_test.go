@@ -120,6 +120,33 @@ func TestLevelsTakesAMixedSampleForOneOnTheWay(t *testing.T) {
 	assert.Equal(t, 2.0, age, "the visit began with the mixed sample")
 }
 
+func TestLevelsSuspectsTheKnownLevelBehindAMixedSample(t *testing.T) {
+	var s Levels
+	rng := rand.New(rand.NewPCG(1, 17))
+	alternate(&s, rng, 3, 20, 20)
+	feed(&s, rng, 10, 0.02, 20)
+	s.Next(7.5)
+	rate, p := s.Suspect()
+	assert.InDelta(t, 5, rate, 0.05, "the load came in the middle of the period")
+	assert.Greater(t, p, 0.7)
+	known := len(s.others)
+	s.Next(10)
+	_, p = s.Suspect()
+	assert.Zero(t, p, "or came and went")
+	assert.Len(t, s.others, known, "7.5 is no level")
+	s.Next(14)
+	rate, _ = s.Suspect()
+	assert.Equal(t, 14.0, rate, "nothing is known there")
+	s.Next(10)
+	for range 20 {
+		s.Next(7.5)
+		feed(&s, rng, 10, 0.02, 5)
+	}
+	s.Next(7.5)
+	_, p = s.Suspect()
+	assert.Less(t, p, 0.4, "it comes for half a period each time")
+}
+
 func TestLevelsTakesTwoFarOffForOneThatVaries(t *testing.T) {
 	var s Levels
 	feed(&s, rand.New(rand.NewPCG(1, 14)), 10, 0.08, 10)
@@ -135,6 +162,21 @@ func TestLevelsTakesTwoFarOffForOneThatVaries(t *testing.T) {
 	s.Next(level)
 	assert.Equal(t, 2, s.Changes())
 	assert.InDelta(t, level, s.Level(), 0.5)
+}
+
+// The load came, or went, in the midst of the first of the two.
+func TestLevelsForgetsAFirstSampleTakenOnTheWay(t *testing.T) {
+	var s Levels
+	rng := rand.New(rand.NewPCG(1, 15))
+	feed(&s, rng, 5, 0.05, 6)
+	s.Next(7.2)
+	s.Next(11.3)
+	assert.InDelta(t, 9.25, s.Level(), 1e-9, "not known yet")
+	s.Next(11.5)
+	assert.InDelta(t, 11.4, s.Level(), 1e-9, "the first was on the way")
+	feed(&s, rng, 11.5, 0.05, 10)
+	assert.Equal(t, 1, s.Changes(), "one change, not two")
+	assert.Less(t, s.Noise(), 0.1, "the way is no noise")
 }
 
 func TestLevelsFollowsADrift(t *testing.T) {
@@ -217,6 +259,29 @@ func TestLevelsExpectsAVisitAsLongAsTheOthers(t *testing.T) {
 	assert.InDelta(t, 5, s.Visits(), 1)
 	s.Next(5)
 	assert.Equal(t, 1.0, s.SuspectAge())
+}
+
+// What was seen of the first visit may be its end.
+func TestLevelsTrustsTheFirstVisitLeast(t *testing.T) {
+	var s Levels
+	rng := rand.New(rand.NewPCG(1, 16))
+	feed(&s, rng, 5, 0.02, 4)
+	feed(&s, rng, 10, 0.02, 2)
+	_, mean := s.Stay()
+	assert.InDelta(t, 4, mean, 1, "nothing else is known")
+	_, stay := s.Elsewhere()
+	assert.InDelta(t, 4, stay, 1)
+	feed(&s, rng, 10, 0.02, 8)
+	feed(&s, rng, 5, 0.02, 2)
+	_, mean = s.Stay()
+	assert.InDelta(t, 10, mean, 1, "as long as the only visit that was seen as a whole")
+	_, stay = s.Elsewhere()
+	assert.InDelta(t, 10, stay, 1)
+	feed(&s, rng, 5, 0.02, 6)
+	feed(&s, rng, 10, 0.02, 2)
+	_, stay = s.Elsewhere()
+	assert.InDelta(t, 8, stay, 1, "and it is forgotten when there is another one")
+	assert.Equal(t, 2.0, s.Visits(), "but for that it ended")
 }
 
 func TestLevelsCountsTheTimeBetweenSamples(t *testing.T) {

@@ -71,12 +71,6 @@ func (b *Balancer) outlook(target float64) Outlook {
 		if b.believed(r) {
 			age, here, rate, there = levels.SuspectAge(), there, levels.Level(), here
 		}
-		switch { // one visit may have ended and none to the other level: as long again
-		case here == 0:
-			here = there
-		case there == 0:
-			there = here
-		}
 		if rate == 0 || here == 0 {
 			continue
 		}
