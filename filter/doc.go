@@ -45,6 +45,10 @@
 //	           '------------'                       '---'                    the next one agrees: a visit, or
 //	           ^ the mean of level 2 at once            a dip                it is back: a dip, one more counted
 //
+// A load that comes in the midst of a sample makes one between two levels. Where that to which it would lead is known, it is suspected of being on the way
+// there; where it is not, the new level is the mean of that sample and the next one, until the third tells whether the first belongs to it.
+// What was seen of the first visit may be its end only: it says how long visits last only until one has been seen from beginning to end.
+//
 // In closed loop (internal/closedloop, P = 4, a load of 60 s cycles) it removes 0.84 of the interference penalty where the
 // state machine removes 0.62, and who knows the true rates 0.87.
 //
