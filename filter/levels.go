@@ -1,6 +1,9 @@
 package filter
 
-import "math"
+import (
+	"cmp"
+	"math"
+)
 
 // The constants of Levels.
 const (
@@ -36,7 +39,7 @@ type Levels struct {
 	present level
 	others  []level // remembered, without the present one; in no order
 	age     float64 // s that the present visit has lasted
-	left    bool    // the level at which all began, which may have lasted for longer than what was seen of it
+	left    bool    // the level at which all began has been left
 	changes int
 	up, low cusum
 
@@ -82,6 +85,14 @@ func (l *level) visit() float64 {
 		return 0
 	}
 	return l.stayed / l.ended
+}
+
+// count is how many visits have ended.
+func (l *level) count() float64 {
+	if l.partial > 0 {
+		return l.ended + 1
+	}
+	return l.ended
 }
 
 func (l *level) noise() float64 { return max(noiseFloor, math.Sqrt(l.variance)) }
@@ -258,6 +269,9 @@ func (s *Levels) beyond(mean float64) int {
 	return at
 }
 
+// suspected is the remembered level of which the suspect may be the first, -1: none.
+func (s *Levels) suspected() int { return max(s.suspectLevel, s.suspectWay) }
+
 // visit makes a remembered level the present one.
 func (s *Levels) visit(i int) {
 	s.leave()
@@ -318,15 +332,11 @@ func (s *Levels) dismiss() {
 	s.dip += (s.suspect - s.dip) * float64(s.suspects) / dipMemory
 	if s.suspects == 1 {
 		s.passed++
-		switch {
-		case s.suspectLevel < 0 && s.suspectWay >= 0:
-			s.others[s.suspectWay].passed++
-			s.others[s.suspectWay].forget()
-		case s.suspectLevel < 0:
+		if at := s.suspected(); at < 0 {
 			s.present.learnNoise(math.Inf(1)) // one that never was before may have been noise
 			s.remember(level{mean: s.suspect, variance: s.present.variance, weight: 1, seconds: s.suspectSeconds, passed: 1})
-		default:
-			l := &s.others[s.suspectLevel]
+		} else {
+			l := &s.others[at]
 			l.passed++
 			if l.lasting == 0 {
 				l.weight++
@@ -389,7 +399,7 @@ func (s *Levels) Suspect() (rate, probability float64) {
 	}
 	all := (s.lasting + 1) / (s.lasting + s.passed + 2)
 	rate, lasting, visits := s.suspect, 0.0, 0.0
-	if at := max(s.suspectLevel, s.suspectWay); at >= 0 {
+	if at := s.suspected(); at >= 0 {
 		l := &s.others[at]
 		rate, lasting, visits = l.mean, l.lasting, l.lasting+l.passed
 	}
@@ -416,7 +426,7 @@ func (s *Levels) Changes() int { return s.changes }
 // Stay returns for how many s the rate has been at the present level, and how long a visit to it lasts on average; 0 if none
 // has ended yet, here or at the level of Elsewhere.
 func (s *Levels) Stay() (age, mean float64) {
-	mean, _ = s.visits()
+	mean, _ = s.visits(s.elsewhere())
 	return s.age + s.suspectAge, mean
 }
 
@@ -428,7 +438,7 @@ func (s *Levels) SuspectAge() float64 { return s.suspectAge }
 func (s *Levels) Elsewhere() (rate, stay float64) {
 	if l := s.elsewhere(); l != nil {
 		rate = l.mean
-		_, stay = s.visits()
+		_, stay = s.visits(l)
 	}
 	return rate, stay
 }
@@ -445,24 +455,15 @@ func (s *Levels) elsewhere() *level {
 	return best
 }
 
-// visits is how long a visit lasts in s, here and at the level of elsewhere: by those seen from beginning to end, where there was none
+// visits is how long a visit lasts in s, here and at another level, if there is one: by those seen from beginning to end, where there was none
 // as long as at the other level, and where there was none at all, as long as what was seen of the first.
-func (s *Levels) visits() (here, there float64) {
+func (s *Levels) visits(l *level) (here, there float64) {
 	here = s.present.visit()
 	partial := s.present.partial
-	if l := s.elsewhere(); l != nil {
+	if l != nil {
 		there, partial = l.visit(), max(partial, l.partial)
 	}
-	first := func(a, b, c float64) float64 {
-		switch {
-		case a > 0:
-			return a
-		case b > 0:
-			return b
-		}
-		return c
-	}
-	return first(here, there, partial), first(there, here, partial)
+	return cmp.Or(here, there, partial), cmp.Or(there, here, partial)
 }
 
 // Visits returns how many visits to levels have ended, at least 1: how often the rate is known to have come and gone.
@@ -472,12 +473,4 @@ func (s *Levels) Visits() float64 {
 		visits = max(visits, s.others[i].count())
 	}
 	return max(1, visits)
-}
-
-// count is how many visits have ended.
-func (l *level) count() float64 {
-	if l.partial > 0 {
-		return l.ended + 1
-	}
-	return l.ended
 }

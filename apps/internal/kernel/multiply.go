@@ -43,11 +43,11 @@ func (b Right) Groups() int { return max(1, (b.cols+groupCols-1)/groupCols) }
 
 // group is the first column of a group and the one behind its last. Groups are of equal size but for whole tiles.
 func (b Right) group(g int) (left, right int) {
-	border := func(g int) int {
-		return min((g*b.cols/b.Groups()+groupUnit-1)/groupUnit*groupUnit, b.cols)
-	}
-	return border(g), border(g + 1)
+	return border(b.cols, b.Groups(), groupUnit, g), border(b.cols, b.Groups(), groupUnit, g+1)
 }
+
+// border is where part g begins of n that is cut into so many parts, which are of equal size but for whole units.
+func border(n, parts, unit, g int) int { return min((g*n/parts+unit-1)/unit*unit, n) }
 
 // Multiply sets the columns of c = a b that belong to one group of b's, 0 to Groups()-1. Rows follow one another: a holds rows x
 // inner values, c rows x cols. It runs on the calling goroutine alone. In programs that are built with the tag openblas it is OpenBLAS's

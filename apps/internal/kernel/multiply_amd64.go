@@ -75,10 +75,9 @@ func multiply(rows, inner, cols, left, right int, a, b, c []float64) {
 	}
 	// Groups are of equal size but for whole tiles: each reads all of B, which the last few rows alone would take as long for as 20.
 	groups := (rows + groupTiles*tiles.rows - 1) / (groupTiles * tiles.rows)
-	for g, i := 0, 0; g < groups; g++ {
-		next := min(((g+1)*rows/groups+tiles.rows-1)/tiles.rows*tiles.rows, rows)
+	for g := range groups {
+		i, next := border(rows, groups, tiles.rows, g), border(rows, groups, tiles.rows, g+1)
 		multiplyGroup(next-i, inner, cols, left, right, a[i*inner:], b, c[i*cols:])
-		i = next
 	}
 }
 
