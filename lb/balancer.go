@@ -146,7 +146,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 		level = m
 	}
 	d.Imbalance, d.Threshold = m.fraction(), b.threshold()
-	b.ledger.stands(d.Imbalance, b.heard.elapsed, d.Imbalance >= d.Threshold)
+	b.ledger.stands(d.Imbalance, b.heard.elapsed, b.stands(&d, level))
 	b.divide(b.targets, b.filtered)
 
 	b.transfers, b.promised = b.room(), 0

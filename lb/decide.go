@@ -173,7 +173,7 @@ func (b *Balancer) imbalanced(d *Decision, level balance, statuses []Status) (ra
 	// The slowest of P ranks in falseAlarms decisions, by the union bound. Decisions that rest on the mean of n samples
 	// are independent of each other only every n.
 	noise := b.uncertainty(level)
-	enough, doubt, seen := likely*noise, noise*math.Sqrt(2*math.Log(probable*float64(b.loop.Ranks-b.loop.FirstWorker))), noise
+	enough, doubt, seen := likely*noise, b.doubt(noise), noise
 	if level.slowest >= 0 {
 		draws := falseAlarms * float64(b.loop.Ranks-b.loop.FirstWorker) / b.samples[level.slowest]
 		noise *= math.Sqrt(2 * math.Log(draws))
@@ -224,8 +224,26 @@ func (b *Balancer) imbalanced(d *Decision, level balance, statuses []Status) (ra
 			return b.level, true
 		}
 	}
+	if low := max(quietThreshold, doubt); certain >= low && b.ledger.regret > worthDoubt*b.moveCost(b.work, b.targets) {
+		d.Imbalance, d.Threshold, b.tolerated = certain, low, low
+		return b.level, true
+	}
 	d.Reason = fmt.Sprintf("balanced: imbalance %.3f, threshold %.3f", d.Imbalance, d.Threshold)
 	return b.filtered, false
+}
+
+// doubt is up to which imbalance noise, of such a standard error, shows in one of probable decisions.
+func (b *Balancer) doubt(noise float64) float64 {
+	return noise * math.Sqrt(2*math.Log(probable*float64(b.loop.Ranks-b.loop.FirstWorker)))
+}
+
+// stands reports whether there is an imbalance that counts as regret: above the threshold, or, where that is automatic, probable by the mean rates.
+func (b *Balancer) stands(d *Decision, level balance) bool {
+	if d.Imbalance >= d.Threshold {
+		return true
+	}
+	auto := !b.cfg.NoThreshold && b.cfg.Threshold == 0
+	return auto && level.fraction() >= max(quietThreshold, b.doubt(b.uncertainty(level)))
 }
 
 // judge is the profitability test of a Free loop, which ends when the slowest rank has done what it owns: it cancels the

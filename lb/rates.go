@@ -35,7 +35,7 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 		b.raw[r], b.computed[r] = k.sample(&statuses[r], b.filtered[r], begun)
 	}
 	b.common = b.shared()
-	sumFiltered, sumLevel, heard := 0.0, 0.0, 0
+	heard := 0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		k, s := &b.ranks[r], &statuses[r]
 		if raw := b.raw[r]; raw > 0 {
@@ -75,21 +75,34 @@ func (b *Balancer) rates(statuses []Status) (changed bool) {
 			}
 		}
 		if k.heard {
-			sumFiltered += b.filtered[r]
-			sumLevel += b.level[r]
 			heard++
 		}
 	}
 	if heard == 0 {
 		return false
 	}
-	// A rank that has never been measured is taken for an average one.
-	for r := b.loop.FirstWorker; heard < b.loop.Ranks-b.loop.FirstWorker && r < b.loop.Ranks; r++ {
-		if !b.ranks[r].heard {
-			b.filtered[r], b.level[r] = sumFiltered/float64(heard), sumLevel/float64(heard)
-		}
+	if heard < b.loop.Ranks-b.loop.FirstWorker {
+		b.suppose(b.filtered)
+		b.suppose(b.level)
 	}
 	return changed
+}
+
+// suppose fills in the rates of ranks that have never been measured: they are taken to be like most of the others, the middle one of these, or the faster
+// one of two in the middle. Most ranks have no load, and the mean of all would hand work from those to others that may do as much.
+func (b *Balancer) suppose(rates []float64) {
+	b.ratios = b.ratios[:0]
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		if b.ranks[r].heard {
+			b.ratios = append(b.ratios, rates[r])
+		}
+	}
+	slices.Sort(b.ratios)
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		if !b.ranks[r].heard {
+			rates[r] = b.ratios[len(b.ratios)/2]
+		}
+	}
 }
 
 // shared is how many times faster than at their levels most ranks are by their latest samples: the middle one of those that have one, as before
