@@ -42,6 +42,9 @@ const (
 	// their messages. Beside a load most of them were; by these a grid of 4000 x 4000 seemed to be as dear to move as over 200 Mbit/s, and was not moved.
 	quotaTrials = 2
 	keptAway    = 1.5
+	// Such trials are followed by ones of longerTrials times as many bytes, as long as that is no more than one of trialPart of a rank's data: over 1 Gbit/s 256 KiB take 2 ms,
+	// or nothing where a token bucket holds them, and a grid of 8000 x 8000, of which a load makes a third of a second's worth move, seemed to be free.
+	longerTrials, trialPart = 4, 16
 )
 
 // perByte is what a byte of a long message takes, once that has been measured.
@@ -72,10 +75,20 @@ func (h *Hooks) PerByte() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	size := trialBytes
-	if period > 0 {
-		size *= quotaTrials
+	if period == 0 {
+		h.perByte.s, err = h.timeByte(trialBytes, period)
+		return h.perByte.s, err
 	}
+	for size := quotaTrials * trialBytes; h.perByte.s == 0 && float64(size) <= most/trialPart; size *= longerTrials {
+		if h.perByte.s, err = h.timeByte(size, period); err != nil {
+			return 0, err
+		}
+	}
+	return h.perByte.s, nil
+}
+
+// timeByte is what a byte takes, in s, by trials of so many bytes under quotas of such a period, 0 where these hide it. The same on every rank, and every rank calls it.
+func (h *Hooks) timeByte(size int, period float64) (float64, error) {
 	out, in := make([]byte, size), make([]byte, size)
 	shortest, began := math.Inf(1), h.c.Now()
 	for n := 1; ; n++ {
@@ -100,11 +113,11 @@ func (h *Hooks) PerByte() (float64, error) {
 			break
 		}
 	}
-	if shortest, err = comm.AllreduceMax(h.c, shortest); err != nil {
+	shortest, err := comm.AllreduceMax(h.c, shortest)
+	if err != nil {
 		return 0, err
 	}
-	h.perByte.s = byteOf(shortest, size, period)
-	return h.perByte.s, nil
+	return byteOf(shortest, size, period), nil
 }
 
 // byteOf is what a byte takes, in s, by a trial of so many that took so many s under quotas of the given period; 0 where ranks may have been kept from their messages.

@@ -117,6 +117,7 @@ func run(c comm.Comm, f *flags) error {
 	}
 	setup := c.Now() - began
 	rep, err := multiply.Run(c, cfg)
+	ended := c.Now()
 	if err := done(err); err != nil {
 		return frame.Ran(err)
 	}
@@ -154,6 +155,7 @@ func run(c comm.Comm, f *flags) error {
 		}
 		line.Verified = &same
 	}
+	line.Finish = c.Now() - ended
 	return frame.Finish(c, &f.Shared, line, rep)
 }
 

@@ -173,7 +173,7 @@ func (r run) busy(end float64) (spans [][2]float64) {
 	for _, l := range r.loads() {
 		at := time.Duration(0)
 		for at < r.began()+time.Duration(end*float64(time.Second)) {
-			on, next := l.Busy(at)
+			on, next := l.Busy(at, r.began())
 			stop := next
 			if next == 0 {
 				stop = r.began() + time.Duration(end*float64(time.Second))

@@ -336,8 +336,8 @@ func beyond() (cells []cell) {
 		}})
 	}
 	half := time.Duration(slowCycle) * four.tau() / 2
-	opposed := []cluster.Load{{Workstation: 1, On: half, Off: half}, {Workstation: 2, From: half, On: half, Off: half}}
-	quarter := []cluster.Load{{Workstation: 1, On: half, Off: half}, {Workstation: 3, From: half / 2, On: half, Off: half}}
+	opposed := []cluster.Load{{Workstation: 1, FromLoop: true, On: half, Off: half}, {Workstation: 2, FromLoop: true, From: half, On: half, Off: half}}
+	quarter := []cluster.Load{{Workstation: 1, FromLoop: true, On: half, Off: half}, {Workstation: 3, FromLoop: true, From: half / 2, On: half, Off: half}}
 	for _, x := range []struct {
 		name  string
 		loads []cluster.Load

@@ -232,7 +232,11 @@ func (s *session) try(ctx context.Context, c cell, v variant, round int, z size)
 		return run{}, err
 	}
 	command, n, m, count := c.work.command(s.programs, s.scale.length*c.seconds*c.place.total(), z.CPU)
-	command = append(append(command, "--quiet"), v.flags...)
+	talk := "--quiet"
+	if slices.ContainsFunc(v.loads, func(l cluster.Load) bool { return l.FromLoop }) {
+		talk = "--progress" // says when the loop begins
+	}
+	command = append(append(command, talk), v.flags...)
 	record, report := filepath.Join(s.temp, "record.jsonl"), filepath.Join(s.temp, "report.json")
 	traced, reported := v.trace && round == 0, v.report && round == 0
 	if traced {

@@ -164,7 +164,7 @@ func constant(ws int) []cluster.Load { return []cluster.Load{{Workstation: ws}} 
 // swinging is a load with a cycle of so many periods, busy for half of each.
 func swinging(ws, periods int, tau time.Duration) []cluster.Load {
 	half := time.Duration(periods) * tau / 2
-	return []cluster.Load{{Workstation: ws, On: half, Off: half}}
+	return []cluster.Load{{Workstation: ws, FromLoop: true, On: half, Off: half}}
 }
 
 const (

@@ -27,7 +27,7 @@ const (
 	recentLines = 10
 )
 
-// progress prints at most one line a second: how far the work is, how fast, and what was decided last. How far it is comes
+// progress prints a line when the loop begins, and then at most one a second: how far the work is, how fast, and what was decided last. How far it is comes
 // from what rank 0 has done itself, which works with balancing off, too; from the statuses of all ranks where that does
 // not tell: ranks that never wait for each other, and a rank 0 that only balances.
 type progress struct {
@@ -98,7 +98,7 @@ func (p *progress) print(now float64) {
 	if n := len(p.lines); n > 0 {
 		before = p.lines[n-1]
 	}
-	if now < before.time+lineEvery {
+	if len(p.lines) > 0 && now < before.time+lineEvery {
 		return
 	}
 	if len(p.lines) == recentLines {

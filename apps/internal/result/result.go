@@ -34,6 +34,7 @@ type Line struct {
 
 	Setup     time.Duration // before Time: reading or making the data
 	Calibrate time.Duration // before Time: measuring costs
+	Finish    time.Duration // after Time, until the line is printed: checksum, output, traces, the serial run
 	Checksum  checksum.Sum
 	Stopped   string  // why the run ended before its last iteration: "signal" or "time-limit"; empty if it did not
 	BLAS      string  // what products were computed with; empty for gonum's BLAS, or without products
@@ -49,7 +50,7 @@ func (l Line) String() string {
 	fmt.Fprintf(&b, " period_s=%.3g time_s=%.3f rate_per_s=%.3g", l.Period.Seconds(), l.Time.Seconds(), l.Rate)
 	fmt.Fprintf(&b, " interactions=%d shifts=%d iterations_moved=%d", l.Interactions, l.Shifts, l.Moved)
 	fmt.Fprintf(&b, " move_s=%.3f master_cpu_s=%.3f", l.MoveTime.Seconds(), l.MasterCPU.Seconds())
-	fmt.Fprintf(&b, " setup_s=%.3f calibrate_s=%.3f checksum=%s", l.Setup.Seconds(), l.Calibrate.Seconds(), l.Checksum)
+	fmt.Fprintf(&b, " setup_s=%.3f calibrate_s=%.3f finish_s=%.3f checksum=%s", l.Setup.Seconds(), l.Calibrate.Seconds(), l.Finish.Seconds(), l.Checksum)
 	if l.Stopped != "" {
 		fmt.Fprintf(&b, " stopped=%s", l.Stopped)
 	}
@@ -87,6 +88,7 @@ func (l Line) MarshalJSON() ([]byte, error) {
 		MasterCPU    float64 `json:"master_cpu_s"`
 		Setup        float64 `json:"setup_s"`
 		Calibrate    float64 `json:"calibrate_s"`
+		Finish       float64 `json:"finish_s"`
 		Checksum     string  `json:"checksum"`
 		Stopped      string  `json:"stopped,omitempty"`
 		BLAS         string  `json:"blas,omitempty"`
@@ -95,7 +97,7 @@ func (l Line) MarshalJSON() ([]byte, error) {
 	}{
 		l.App, l.N, l.M, l.Iterations, l.Ranks, l.Transport, l.Balance, l.Block, l.Period.Seconds(), l.Time.Seconds(), l.Rate,
 		l.Interactions, l.Shifts, l.Moved, l.MoveTime.Seconds(), l.MasterCPU.Seconds(), l.Setup.Seconds(), l.Calibrate.Seconds(),
-		l.Checksum.String(), l.Stopped, l.BLAS, l.Bound, l.Verified,
+		l.Finish.Seconds(), l.Checksum.String(), l.Stopped, l.BLAS, l.Bound, l.Verified,
 	})
 }
 
@@ -123,7 +125,7 @@ func Parse(line string) (Line, error) {
 		Period: p.seconds("period_s"), Time: p.seconds("time_s"), Rate: p.number("rate_per_s"),
 		Interactions: p.count("interactions"), Shifts: p.count("shifts"), Moved: p.count("iterations_moved"),
 		MoveTime: p.seconds("move_s"), MasterCPU: p.seconds("master_cpu_s"),
-		Setup: p.seconds("setup_s"), Calibrate: p.seconds("calibrate_s"), Checksum: p.sum("checksum"),
+		Setup: p.seconds("setup_s"), Calibrate: p.seconds("calibrate_s"), Finish: p.seconds("finish_s"), Checksum: p.sum("checksum"),
 	}
 	if _, there := values["stopped"]; there {
 		l.Stopped = p.text("stopped")

@@ -21,14 +21,14 @@ func example() Line {
 		App: "sor", N: 1000, M: 1000, Iterations: 40, Ranks: 8, Transport: "mpi", Balance: "on", Block: 36,
 		Period: 120 * time.Millisecond, Time: 1842 * time.Millisecond, Rate: 2.2e7,
 		Interactions: 15, Shifts: 4, Moved: 131, MoveTime: 21 * time.Millisecond, MasterCPU: 4 * time.Millisecond,
-		Setup: 41 * time.Millisecond, Calibrate: 103 * time.Millisecond,
+		Setup: 41 * time.Millisecond, Calibrate: 103 * time.Millisecond, Finish: 12 * time.Millisecond,
 		Checksum: checksum.Sum(0x4f1c52b8aa0e91d3), Verified: truth(true),
 	}
 }
 
 const exampleLine = "result: app=sor n=1000 m=1000 iterations=40 ranks=8 transport=mpi balance=on block=36 period_s=0.12 " +
 	"time_s=1.842 rate_per_s=2.2e+07 interactions=15 shifts=4 iterations_moved=131 move_s=0.021 master_cpu_s=0.004 " +
-	"setup_s=0.041 calibrate_s=0.103 checksum=4f1c52b8aa0e91d3 verified=true"
+	"setup_s=0.041 calibrate_s=0.103 finish_s=0.012 checksum=4f1c52b8aa0e91d3 verified=true"
 
 func TestTheLineOfTheContract(t *testing.T) {
 	assert.Equal(t, exampleLine, example().String())

@@ -147,6 +147,7 @@ func pack(shares []float64, cpus int) (cpu []int, ok bool) {
 // Load is a program that competes on one workstation. Times count from the start of mpirun.
 type Load struct {
 	Workstation int
+	FromLoop    bool // From and To count from when the program's loop begins, by its --progress; or else from the start of mpirun
 	From        time.Duration
 	To          time.Duration // 0 is the end of the run
 	On, Off     time.Duration // busy and idle by turns, busy first; Off 0 is busy all the time
@@ -155,8 +156,12 @@ type Load struct {
 // minTurn keeps loads from looking at the clock more than they compute.
 const minTurn = time.Millisecond
 
+// loopBegins is where times of a load begin that do not begin with mpirun.
+const loopBegins = "loop"
+
 // ParseLoad parses a script such as "ws=0 from=2s to=end on=2s off=2s". Only ws must be there; from is 0 and to is end
-// if not given, and on and off go together. Times are durations, or a plain 0.
+// if not given, and on and off go together. Times are durations, or a plain 0; they count from the start of mpirun, or with
+// from=loop, or from=loop+2s, from when the program prints the first line of --progress.
 func ParseLoad(script string) (Load, error) {
 	l := Load{Workstation: -1}
 	seen := map[string]bool{}
@@ -177,7 +182,10 @@ func ParseLoad(script string) (Load, error) {
 				return Load{}, refuse("load %q: ws=%s is not a workstation: a number from 0 on is accepted", script, value)
 			}
 		case "from":
-			l.From, err = time.ParseDuration(value)
+			after, later := strings.CutPrefix(value, loopBegins+"+")
+			if l.FromLoop = later || value == loopBegins; value != loopBegins {
+				l.From, err = time.ParseDuration(after)
+			}
 		case "to":
 			if value != "end" {
 				l.To, err = time.ParseDuration(value)
@@ -228,8 +236,20 @@ func (l Load) check(workstations int) error {
 	return nil
 }
 
-// Busy says whether the load wants the CPU at a time, and when that changes next; the change is 0 when it never does.
-func (l Load) Busy(at time.Duration) (busy bool, change time.Duration) {
+// Busy says whether the load wants the CPU at a time, and when that changes next; the change is 0 when it never does. Times count from the
+// start of mpirun, and began is when the program's loop began.
+func (l Load) Busy(at, began time.Duration) (busy bool, change time.Duration) {
+	if !l.FromLoop {
+		return l.busy(at)
+	}
+	if busy, change = l.busy(at - began); change != 0 {
+		change += began
+	}
+	return busy, change
+}
+
+// busy is Busy on the load's own clock.
+func (l Load) busy(at time.Duration) (busy bool, change time.Duration) {
 	switch {
 	case at < l.From:
 		return false, l.From
@@ -257,7 +277,14 @@ func (l Load) String() string {
 	if l.To != 0 {
 		to = l.To.String()
 	}
-	s := fmt.Sprintf("ws=%d from=%v to=%s", l.Workstation, l.From, to)
+	from := l.From.String()
+	switch {
+	case l.FromLoop && l.From == 0:
+		from = loopBegins
+	case l.FromLoop:
+		from = loopBegins + "+" + from
+	}
+	s := fmt.Sprintf("ws=%d from=%s to=%s", l.Workstation, from, to)
 	if l.Off != 0 {
 		s += fmt.Sprintf(" on=%v off=%v", l.On, l.Off)
 	}

@@ -59,6 +59,8 @@ func TestParseLoad(t *testing.T) {
 		"ws=1 from=2s to=1m":                 {Workstation: 1, From: 2 * time.Second, To: time.Minute},
 		"ws=0 from=0 to=end on=2s off=500ms": {On: 2 * time.Second, Off: 500 * time.Millisecond},
 		"on=1s ws=2 off=0":                   {Workstation: 2, On: time.Second},
+		"ws=0 from=loop":                     {FromLoop: true},
+		"ws=0 from=loop+2s to=3s":            {FromLoop: true, From: 2 * time.Second, To: 3 * time.Second},
 	} {
 		got, err := ParseLoad(script)
 		require.NoError(t, err, script)
@@ -73,6 +75,9 @@ func TestParseLoad(t *testing.T) {
 		"ws=0 ws=1":                   "ws is there twice",
 		"ws=0 when=2s":                "unknown key when: ws, from, to, on and off",
 		"ws=0 from=2":                 "from=2 is not a duration",
+		"ws=0 from=":                  "from= is not a duration",
+		"ws=0 from=loop2s":            "from=loop2s is not a duration",
+		"ws=0 from=loop+-2s":          "from -2s is before",
 		"ws=0 from=-1s":               "from -1s is before the start",
 		"ws=0 from=2s to=1s":          "to 1s is not after from 2s",
 		"ws=0 from=2s to=2s":          "not after",
@@ -104,7 +109,7 @@ func drawLoad(t *rapid.T) Load {
 	ms := func(lo, hi int, name string) time.Duration {
 		return time.Duration(rapid.IntRange(lo, hi).Draw(t, name)) * time.Millisecond
 	}
-	l := Load{Workstation: rapid.IntRange(0, 20).Draw(t, "ws"), From: ms(0, 5000, "from")}
+	l := Load{Workstation: rapid.IntRange(0, 20).Draw(t, "ws"), FromLoop: rapid.Bool().Draw(t, "from loop"), From: ms(0, 5000, "from")}
 	if rapid.Bool().Draw(t, "ends") {
 		l.To = l.From + ms(1, 5000, "for")
 	}
@@ -128,9 +133,9 @@ func TestBusyChangesWhereItSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := drawLoad(t)
 		const step, end = time.Millisecond, 12 * time.Second
-		want, next := l.Busy(0)
+		want, next := l.Busy(0, 0)
 		for at := step; at < end; at += step {
-			busy, change := l.Busy(at)
+			busy, change := l.Busy(at, 0)
 			if next != 0 && at >= next {
 				want, next = busy, change
 			}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"io"
+	"regexp"
 	"slices"
 	"strconv"
 	"sync"
@@ -29,9 +30,9 @@ type Result struct {
 
 	// Line is the result line of the program, by key; nil if it printed none.
 	Line map[string]string
-	// Began and Ended are when the program's time_s began and ended, since the start of mpirun: the result line came at
-	// Ended. With --verify or a long output it comes later than the last iteration, and both are too late. 0 without a
-	// result line.
+	// Began and Ended are when the program's time_s began and ended, since the start of mpirun: the result line came finish_s
+	// after Ended, by the program; without that key both are too late where checksum, output or traces take long. 0 without
+	// a result line.
 	Began, Ended time.Duration
 
 	Workstations []Usage
@@ -60,6 +61,15 @@ type Sample struct {
 func (r *Result) TimeSeconds() (float64, bool) {
 	t, err := strconv.ParseFloat(r.Line["time_s"], 64)
 	return t, err == nil && t > 0
+}
+
+// finish is the program's finish_s, 0 if there is none.
+func (r *Result) finish() time.Duration {
+	s, err := strconv.ParseFloat(r.Line["finish_s"], 64)
+	if err != nil || !(s > 0) {
+		return 0
+	}
+	return time.Duration(s * float64(time.Second))
 }
 
 // compete is the CPU time of each workstation's loads between two times, linear between samples.
@@ -94,6 +104,39 @@ type resultFinder struct {
 	rest  []byte // of an unfinished line
 	line  map[string]string
 	at    time.Duration
+}
+
+// loopFinder passes everything on, and notes when the first line of --progress came.
+type loopFinder struct {
+	out   io.Writer
+	rest  []byte        // of an unfinished line
+	begun chan struct{} // closed then
+	at    time.Time
+}
+
+var progressLine = regexp.MustCompile(`^\S+: +[0-9.]+ s  `)
+
+func (f *loopFinder) Write(p []byte) (int, error) {
+	for line := range bytes.Lines(p) {
+		if !f.at.IsZero() {
+			break
+		}
+		if len(f.rest) < maxLine {
+			f.rest = append(f.rest, line...)
+		}
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break
+		}
+		if progressLine.Match(f.rest) {
+			f.at = time.Now()
+			close(f.begun)
+		}
+		f.rest = f.rest[:0]
+	}
+	if f.out == nil {
+		return len(p), nil
+	}
+	return f.out.Write(p)
 }
 
 // maxLine bounds what is kept of an unfinished line; result lines are shorter.

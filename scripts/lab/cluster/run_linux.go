@@ -85,6 +85,7 @@ type running struct {
 	base   accounts
 	began  time.Time
 	result *Result
+	loop   *loopFinder
 }
 
 // accounts are the counters of a cluster at one time.
@@ -109,9 +110,11 @@ func (r *running) run(ctx context.Context, fail context.CancelCauseFunc) (err er
 	if r.job.Stdout != nil {
 		finder.out = together{&lock, r.job.Stdout}
 	}
+	r.loop = &loopFinder{begun: make(chan struct{})}
 	if r.job.Stderr != nil {
-		cmd.Stderr = without{together{&lock, r.job.Stderr}, harmless}
+		r.loop.out = without{together{&lock, r.job.Stderr}, harmless}
 	}
+	cmd.Stderr = r.loop
 	cmd.WaitDelay = ending // a rank that outlives mpirun holds its output
 	if err := r.c.starter.start(cmd, syscall.SIGTERM); err != nil {
 		return err
@@ -196,10 +199,19 @@ func (r *running) mpiFlags() []string {
 
 // compete runs load i from its start to its end or the job's.
 func (r *running) compete(ctx context.Context, i int, l Load) error {
+	began := r.began
+	if l.FromLoop {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.loop.begun:
+			began = r.loop.at
+		}
+	}
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-time.After(time.Until(r.began.Add(l.From))):
+	case <-time.After(time.Until(began.Add(l.From))):
 	}
 	busy := l.On
 	if l.Off == 0 {
@@ -207,7 +219,7 @@ func (r *running) compete(ctx context.Context, i int, l Load) error {
 	}
 	program := []string{r.job.LoadProgram, "--on", busy.String(), "--off", l.Off.String()}
 	if l.To != 0 {
-		program = append(program, "--for", time.Until(r.began.Add(l.To)).String())
+		program = append(program, "--for", time.Until(began.Add(l.To)).String())
 	}
 	if r.c.cores != nil {
 		program = append([]string{"taskset", "-c", strconv.Itoa(r.c.cores[l.Workstation])}, program...)
@@ -311,8 +323,13 @@ func (r *running) finish(finder *resultFinder) error {
 	res := r.result
 	competed := make([]time.Duration, len(end.app))
 	res.Line = finder.line
+	for _, l := range r.job.Loads {
+		if l.FromLoop && res.Code == 0 && r.loop.at.IsZero() {
+			return refuse("load %q waits for the program's loop, and the program has not said when it begins: it must be run with --progress", l.String())
+		}
+	}
 	if seconds, ok := res.TimeSeconds(); ok {
-		res.Ended = finder.at
+		res.Ended = finder.at - res.finish()
 		res.Began = max(0, res.Ended-time.Duration(seconds*float64(time.Second)))
 		competed = compete(res.Samples, res.Began, res.Ended, len(end.app))
 	}

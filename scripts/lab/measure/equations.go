@@ -43,7 +43,7 @@ func Ideal(dedicated float64, speeds []float64, loads []cluster.Load, began time
 		busy := make([]int, len(speeds))
 		next := time.Duration(0) // when a load starts or stops; 0 is never
 		for _, l := range loads {
-			on, change := l.Busy(at)
+			on, change := l.Busy(at, began)
 			if on {
 				busy[l.Workstation]++
 			}

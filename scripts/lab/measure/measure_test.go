@@ -99,7 +99,7 @@ func TestIdealAgainstBruteForce(t *testing.T) {
 		}
 		loads := make([]cluster.Load, rapid.IntRange(0, 4).Draw(t, "loads"))
 		for i := range loads {
-			l := cluster.Load{Workstation: rapid.IntRange(0, len(speeds)-1).Draw(t, "ws"), From: ms(0, 2000, "from")}
+			l := cluster.Load{Workstation: rapid.IntRange(0, len(speeds)-1).Draw(t, "ws"), FromLoop: rapid.Bool().Draw(t, "from loop"), From: ms(0, 2000, "from")}
 			if rapid.Bool().Draw(t, "ends") {
 				l.To = l.From + ms(1, 2000, "for")
 			}
@@ -117,7 +117,7 @@ func TestIdealAgainstBruteForce(t *testing.T) {
 			for i, s := range speeds {
 				busy := 0
 				for _, l := range loads {
-					if on, _ := l.Busy(at); on && l.Workstation == i {
+					if on, _ := l.Busy(at, began); on && l.Workstation == i {
 						busy++
 					}
 				}
