@@ -42,9 +42,10 @@ const (
 	// their messages. Beside a load most of them were; by these a grid of 4000 x 4000 seemed to be as dear to move as over 200 Mbit/s, and was not moved.
 	quotaTrials = 2
 	keptAway    = 1.5
-	// Such trials are followed by ones of longerTrials times as many bytes, as long as that is no more than one of trialPart of a rank's data: over 1 Gbit/s 256 KiB take 2 ms,
-	// or nothing where a token bucket holds them, and a grid of 8000 x 8000, of which a load makes a third of a second's worth move, seemed to be free.
-	longerTrials, trialPart = 4, 16
+	// Such trials are followed by ones of longerTrials times as many bytes, until one takes tellingTrial quota periods, and as long as it is no more than one of trialPart of a rank's
+	// data; what the last one takes longer is the network. Over 1 Gbit/s 256 KiB take 2 ms, or nothing where a token bucket holds them: a grid of 8000 x 8000, of which a load makes
+	// a third of a second's worth move, seemed to be free. Over 100 Mbit/s they take 20 ms, and as long again because of the quota: moving seemed twice as dear as it is.
+	longerTrials, tellingTrial, trialPart = 4, 10, 16
 )
 
 // perByte is what a byte of a long message takes, once that has been measured.
@@ -75,20 +76,40 @@ func (h *Hooks) PerByte() (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if period == 0 {
-		h.perByte.s, err = h.timeByte(trialBytes, period)
-		return h.perByte.s, err
+	before, last := timedTrial{}, timedTrial{bytes: trialBytes}
+	if period > 0 {
+		last.bytes *= quotaTrials
 	}
-	for size := quotaTrials * trialBytes; h.perByte.s == 0 && float64(size) <= most/trialPart; size *= longerTrials {
-		if h.perByte.s, err = h.timeByte(size, period); err != nil {
+	for {
+		if last.s, err = h.trials(last.bytes); err != nil {
 			return 0, err
 		}
+		h.perByte.s = byteOf(before, last, period)
+		longer := longerTrials * last.bytes
+		if last.s >= tellingTrial*period || float64(longer) > most/trialPart {
+			return h.perByte.s, nil
+		}
+		before, last.bytes = last, longer
 	}
-	return h.perByte.s, nil
 }
 
-// timeByte is what a byte takes, in s, by trials of so many bytes under quotas of such a period, 0 where these hide it. The same on every rank, and every rank calls it.
-func (h *Hooks) timeByte(size int, period float64) (float64, error) {
+// timedTrial is what a trial of so many bytes took.
+type timedTrial struct {
+	bytes int
+	s     float64
+}
+
+// byteOf is what a byte takes, in s, by a trial under quotas of the given period and one of fewer bytes before it, zero if there was none; 0 where ranks may have been kept from
+// their messages.
+func byteOf(before, last timedTrial, period float64) float64 {
+	if last.s < keptAway*period {
+		return 0
+	}
+	return max(0, last.s-before.s) / float64(last.bytes-before.bytes)
+}
+
+// trials is the shortest of some trials of so many bytes, in s, of the rank that takes longest. Every rank calls it.
+func (h *Hooks) trials(size int) (float64, error) {
 	out, in := make([]byte, size), make([]byte, size)
 	shortest, began := math.Inf(1), h.c.Now()
 	for n := 1; ; n++ {
@@ -113,19 +134,7 @@ func (h *Hooks) timeByte(size int, period float64) (float64, error) {
 			break
 		}
 	}
-	shortest, err := comm.AllreduceMax(h.c, shortest)
-	if err != nil {
-		return 0, err
-	}
-	return byteOf(shortest, size, period), nil
-}
-
-// byteOf is what a byte takes, in s, by a trial of so many that took so many s under quotas of the given period; 0 where ranks may have been kept from their messages.
-func byteOf(took float64, bytes int, period float64) float64 {
-	if took < keptAway*period {
-		return 0
-	}
-	return took / float64(bytes)
+	return comm.AllreduceMax(h.c, shortest)
 }
 
 // bytes is how much data this rank's block has, as far as it need not be packed to know.

@@ -39,7 +39,10 @@ func TestAQuotaBoundsTheRate(t *testing.T) {
 // A quarter of a megabyte takes 21 ms over 100 Mbit/s. In memory it takes 0.1 ms, and 8 where its receiver has used its quota of 10 ms up.
 func TestAQuotaIsNoSlowNetwork(t *testing.T) {
 	const bytes = quotaTrials * trialBytes
-	assert.InEpsilon(t, 8e-8, byteOf(0.021, bytes, 0.01), 0.01)
-	assert.Zero(t, byteOf(0.008, bytes, 0.01))
-	assert.InEpsilon(t, 8e-8, byteOf(0.0105, trialBytes, 0), 0.01, "no quota")
+	assert.InEpsilon(t, 8e-8, byteOf(timedTrial{}, timedTrial{bytes, 0.021}, 0.01), 0.01)
+	assert.Zero(t, byteOf(timedTrial{}, timedTrial{bytes, 0.008}, 0.01))
+	assert.InEpsilon(t, 8e-8, byteOf(timedTrial{}, timedTrial{trialBytes, 0.0105}, 0), 0.01, "no quota")
+	// And 41 ms where a rank is kept from its messages for two periods, as it is with four times as many bytes.
+	assert.InEpsilon(t, 8e-8, byteOf(timedTrial{bytes, 0.041}, timedTrial{4 * bytes, 0.104}, 0.01), 0.01)
+	assert.Zero(t, byteOf(timedTrial{bytes, 0.041}, timedTrial{4 * bytes, 0.04}, 0.01), "by chance")
 }
