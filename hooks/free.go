@@ -141,7 +141,7 @@ func NewFree(c comm.Comm, loop FreeLoop, cfg lb.Config) (*Free, error) {
 		f.moves.to = f.trace
 		f.trace.Begin(loop.Name, f.began)
 	}
-	f.watching = watch(loop.Record, c.Rank(), f.began)
+	f.watching = watch(loop.Record, loop.Name, c.Rank(), f.began)
 	return f, nil
 }
 

@@ -172,7 +172,7 @@ func (h *Hooks) follow() {
 		h.moves.to = h.trace
 		h.trace.Begin(h.loop.Name, h.began)
 	}
-	h.watching = watch(h.loop.Record, h.c.Rank(), h.began)
+	h.watching = watch(h.loop.Record, h.loop.Name, h.c.Rank(), h.began)
 }
 
 // check validates the arguments, holds them against those of the other ranks, and returns the first rank that computes.

@@ -44,7 +44,7 @@ type Pulse struct {
 }
 
 // Watcher is a Recorder that wants to know how far the loop has come also while nothing is decided: balancing may be off, and
-// periods may be long. It is called on rank 0, at hooks, at the first one and then every 0.2 s at most, and only where rank 0 computes. Of a Tee, the
+// periods may be long. It is called on rank 0, when the loop begins, and then at hooks, every 0.2 s at most, where rank 0 computes. Of a Tee, the
 // first Watcher is called.
 type Watcher interface {
 	Recorder
@@ -76,9 +76,10 @@ type watching struct {
 }
 
 // watch starts watching on rank 0; nil: nobody watches.
-func watch(r Recorder, rank int, began time.Duration) *watching {
+func watch(r Recorder, loop string, rank int, began time.Duration) *watching {
 	if to := find[Watcher](r); to != nil && rank == 0 {
-		return &watching{to: to, began: began, last: began - pulseEvery}
+		to.Pulse(Pulse{Loop: loop})
+		return &watching{to: to, began: began, last: began}
 	}
 	return nil
 }

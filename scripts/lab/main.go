@@ -31,7 +31,7 @@ type flags struct {
 	Network   bool   `help:"Give each workstation a network namespace and an address (default: ranks share memory)."`
 	Bandwidth string `placeholder:"RATE" help:"Limit of each workstation's link in each direction, such as 100mbit; needs --network (default: none)."`
 
-	Load        []string `sep:"none" placeholder:"SCRIPT" help:"A competing load, such as 'ws=0 from=0 to=end on=2s off=2s'; again for more (default: none)."`
+	Load        []string `sep:"none" placeholder:"SCRIPT" help:"A competing load, such as 'ws=0 from=0 to=end on=2s off=2s', from=loop if it is to begin with a loop that has --progress; again for more (default: none)."`
 	LoadProgram string   `default:"./load" placeholder:"PATH" help:"The program that competes: apps/load (default ${default})."`
 
 	Compare    int    `placeholder:"ROUNDS" help:"Run the program with --balance off, on, and off without loads, interleaved, so many times (default: run it once)."`

@@ -106,7 +106,11 @@ func (p *progress) print(now float64) {
 	}
 	p.lines = append(p.lines, moment{now, p.steps})
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %5.1f s  %s  %.3g %s/s", p.work.App, now, p.place(), p.work.Points*max(0, p.steps-before.steps)/(now-before.time), p.work.Unit)
+	rate := 0.0
+	if now > before.time {
+		rate = p.work.Points * max(0, p.steps-before.steps) / (now - before.time)
+	}
+	fmt.Fprintf(&b, "%s: %5.1f s  %s  %.3g %s/s", p.work.App, now, p.place(), rate, p.work.Unit)
 	if p.decided {
 		fmt.Fprintf(&b, "  imbalance %s", percent(p.imbalance))
 	}

@@ -149,6 +149,28 @@ func TestSharesOfApplicationAndLoad(t *testing.T) {
 	}
 }
 
+// Loads may wait for the program's loop, which --progress tells of.
+func TestLoadsBeginWithTheLoop(t *testing.T) {
+	c := made(t, Config{CPU: []float64{0.9, 0.9}})
+	dir := t.TempDir()
+	program := filepath.Join(dir, "note")
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\ndate +%s%N >>"+dir+"/calls\nexec sleep 60\n"), 0o755))
+	job := Job{LoadProgram: program, Loads: []Load{{Workstation: 1, FromLoop: true, From: 200 * time.Millisecond}}}
+	job.Command = shell(`sleep 0.5; [ $OMPI_COMM_WORLD_RANK = 0 ] && date +%s%N >` + dir + `/began && echo "sor:   0.0 s  sweep 0 of 9" >&2; sleep 1`)
+	run(t, c, job)
+	stamp := func(file string) time.Time {
+		ns, err := strconv.ParseInt(strings.TrimSpace(content(t, dir, file)), 10, 64)
+		require.NoError(t, err)
+		return time.Unix(0, ns)
+	}
+	assert.InDelta(t, 0.2, stamp("calls").Sub(stamp("began")).Seconds(), 0.15)
+
+	job.Command = shell("sleep 0.1")
+	_, err := c.Run(t.Context(), job)
+	assert.ErrorIs(t, err, ErrRefused)
+	assert.ErrorContains(t, err, "--progress")
+}
+
 // Loads run when their scripts say, several at once.
 func TestLoadsFollowTheirScripts(t *testing.T) {
 	c := made(t, Config{CPU: []float64{0.9, 0.9}}) // a shell takes a while to start in a small part of a CPU

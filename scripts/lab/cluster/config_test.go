@@ -188,6 +188,32 @@ func TestCompeteIsLinearBetweenSamples(t *testing.T) {
 	assert.Equal(t, []time.Duration{0, 0}, compete(nil, 0, s, 2))
 }
 
+// What comes between the end of a loop and its result line is no part of it.
+func TestFinishIsNotTheLoop(t *testing.T) {
+	for line, want := range map[string]time.Duration{"0.25": 250 * time.Millisecond, "": 0, "-1": 0, "NaN": 0} {
+		assert.Equal(t, want, (&Result{Line: map[string]string{"finish_s": line}}).finish(), line)
+	}
+}
+
+// The first line of --progress is found however the output is cut, and everything is passed on.
+func TestLoopFinder(t *testing.T) {
+	output := "mpirun: 1.0 s of nothing\nsor: slow\nsor:   0.0 s  sweep 0 of 9\nsor:   1.0 s  sweep 5 of 9\n"
+	rapid.Check(t, func(t *rapid.T) {
+		var out bytes.Buffer
+		f := &loopFinder{out: &out, begun: make(chan struct{})}
+		for rest := output; rest != ""; {
+			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
+			_, err := f.Write([]byte(rest[:n]))
+			require.NoError(t, err)
+			rest = rest[n:]
+			told := len(output)-len(rest) > strings.Index(output, "\nsor:   1.0 s")
+			assert.Equal(t, told, !f.at.IsZero())
+		}
+		<-f.begun
+		assert.Equal(t, output, out.String())
+	})
+}
+
 // The result line is found however the output is cut, and everything is passed on.
 func TestResultFinder(t *testing.T) {
 	output := "summary\nresult: app=sor time_s=1.5 checksum=ab\r\nnot result: time_s=9\n"
