@@ -144,7 +144,7 @@ func pack(shares []float64, cpus int) (cpu []int, ok bool) {
 	return cpu, true
 }
 
-// Load is a program that competes on one workstation. Times count from the start of mpirun.
+// Load is a program that competes on one workstation.
 type Load struct {
 	Workstation int
 	FromLoop    bool // From and To count from when the program's loop begins, by its --progress; or else from the start of mpirun
