@@ -200,7 +200,7 @@ func TestLoopFinder(t *testing.T) {
 	output := "mpirun: 1.0 s of nothing\nsor: slow\nsor:   0.0 s  sweep 0 of 9\nsor:   1.0 s  sweep 5 of 9\n"
 	rapid.Check(t, func(t *rapid.T) {
 		var out bytes.Buffer
-		f := &loopFinder{out: &out, begun: make(chan struct{})}
+		f := newLoopFinder(&out)
 		for rest := output; rest != ""; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
 			_, err := f.Write([]byte(rest[:n]))
@@ -219,7 +219,7 @@ func TestResultFinder(t *testing.T) {
 	output := "summary\nresult: app=sor time_s=1.5 checksum=ab\r\nnot result: time_s=9\n"
 	rapid.Check(t, func(t *rapid.T) {
 		var out bytes.Buffer
-		f := &resultFinder{out: &out, began: time.Now()}
+		f := newResultFinder(&out, time.Now())
 		for rest := output; rest != ""; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "n")
 			_, err := f.Write([]byte(rest[:n]))
@@ -233,7 +233,7 @@ func TestResultFinder(t *testing.T) {
 		assert.Equal(t, 1.5, seconds)
 		assert.Equal(t, "ab", f.line["checksum"])
 	})
-	f := &resultFinder{}
+	f := newResultFinder(nil, time.Now())
 	_, err := f.Write([]byte(strings.Repeat("x", 10*maxLine) + "\nresult: time_s=2\n"))
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"time_s": "2"}, f.line)

@@ -97,52 +97,17 @@ func loadAt(samples []Sample, at time.Duration, k int) time.Duration {
 	return a.Load[k] + time.Duration(part*float64(b.Load[k]-a.Load[k]))
 }
 
-// resultFinder passes everything on, and notes the last result line and when it came.
-type resultFinder struct {
-	out   io.Writer
-	began time.Time
-	rest  []byte // of an unfinished line
-	line  map[string]string
-	at    time.Duration
-}
-
-// loopFinder passes everything on, and notes when the first line of --progress came.
-type loopFinder struct {
-	out   io.Writer
-	rest  []byte        // of an unfinished line
-	begun chan struct{} // closed then
-	at    time.Time
-}
-
-var progressLine = regexp.MustCompile(`^\S+: +[0-9.]+ s  `)
-
-func (f *loopFinder) Write(p []byte) (int, error) {
-	for line := range bytes.Lines(p) {
-		if !f.at.IsZero() {
-			break
-		}
-		if len(f.rest) < maxLine {
-			f.rest = append(f.rest, line...)
-		}
-		if !bytes.HasSuffix(line, []byte("\n")) {
-			break
-		}
-		if progressLine.Match(f.rest) {
-			f.at = time.Now()
-			close(f.begun)
-		}
-		f.rest = f.rest[:0]
-	}
-	if f.out == nil {
-		return len(p), nil
-	}
-	return f.out.Write(p)
+// lineReader passes everything on to a writer, if there is one, and tells of each whole line.
+type lineReader struct {
+	out  io.Writer
+	rest []byte // of an unfinished line
+	tell func(line string)
 }
 
 // maxLine bounds what is kept of an unfinished line; result lines are shorter.
 const maxLine = 64 << 10
 
-func (f *resultFinder) Write(p []byte) (int, error) {
+func (f *lineReader) Write(p []byte) (int, error) {
 	for _, b := range p {
 		if b != '\n' {
 			if len(f.rest) < maxLine {
@@ -150,15 +115,50 @@ func (f *resultFinder) Write(p []byte) (int, error) {
 			}
 			continue
 		}
-		if values := mpirun.Fields(string(f.rest)); values != nil {
-			f.line, f.at = values, time.Since(f.began)
-		}
+		f.tell(string(f.rest))
 		f.rest = f.rest[:0]
 	}
 	if f.out == nil {
 		return len(p), nil
 	}
 	return f.out.Write(p)
+}
+
+// resultFinder notes the last result line and when it came.
+type resultFinder struct {
+	lineReader
+	line map[string]string
+	at   time.Duration
+}
+
+func newResultFinder(out io.Writer, began time.Time) *resultFinder {
+	f := &resultFinder{}
+	f.lineReader = lineReader{out: out, tell: func(line string) {
+		if values := mpirun.Fields(line); values != nil {
+			f.line, f.at = values, time.Since(began)
+		}
+	}}
+	return f
+}
+
+// loopFinder notes when the first line of --progress came.
+type loopFinder struct {
+	lineReader
+	begun chan struct{} // closed then
+	at    time.Time
+}
+
+var progressLine = regexp.MustCompile(`^\S+: +[0-9.]+ s  `)
+
+func newLoopFinder(out io.Writer) *loopFinder {
+	f := &loopFinder{begun: make(chan struct{})}
+	f.lineReader = lineReader{out: out, tell: func(line string) {
+		if f.at.IsZero() && progressLine.MatchString(line) {
+			f.at = time.Now()
+			close(f.begun)
+		}
+	}}
+	return f
 }
 
 // together lets several writers share one, and locks it.

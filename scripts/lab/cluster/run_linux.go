@@ -104,13 +104,13 @@ func (r *running) run(ctx context.Context, fail context.CancelCauseFunc) (err er
 	cmd := exec.Command("sh", args...)
 	cmd.Env = append(os.Environ(), r.job.Env...)
 	r.began = time.Now()
-	finder := &resultFinder{began: r.began}
+	finder := newResultFinder(nil, r.began)
 	cmd.Stdout = finder
 	var lock sync.Mutex
 	if r.job.Stdout != nil {
 		finder.out = together{&lock, r.job.Stdout}
 	}
-	r.loop = &loopFinder{begun: make(chan struct{})}
+	r.loop = newLoopFinder(nil)
 	if r.job.Stderr != nil {
 		r.loop.out = without{together{&lock, r.job.Stderr}, harmless}
 	}
