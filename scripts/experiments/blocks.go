@@ -36,6 +36,10 @@ const automatic = "auto"
 // hopeless is how much longer than the best a single run takes with a block size that is not tried again.
 const hopeless = 1.5
 
+// near is how many steps from the automatic choice block sizes are tried one by one; farther ones are tried by two steps, and those in
+// between where they may be best.
+const near = 4
+
 // blockSizes are the powers of the root of two from 1 to m-2, the columns that are strip mined, and that.
 func blockSizes(m int) []int {
 	var sizes []int
@@ -59,7 +63,7 @@ const (
 	paired      = "-pairs" // the part of these runs
 )
 
-// exploreBlocks measures, in each case, all block sizes once, from the automatic choice both ways and no further than to those that are
+// exploreBlocks measures, in each case, block sizes once, from the automatic choice both ways and no further than to those that are
 // hopeless, and then finds out which is best and holds it against the automatic choice.
 func exploreBlocks(ctx context.Context, s *session, p part) error {
 	share := p.planned(s.scale) / float64(len(p.cells))
@@ -74,15 +78,35 @@ func exploreBlocks(ctx context.Context, s *session, p part) error {
 	return nil
 }
 
+// timed is a single run with a block size.
+type timed struct {
+	block int
+	time  float64
+}
+
+func shorter(a, b timed) int { return cmp.Compare(a.time, b.time) }
+
+// between are the sizes that were not tried beside those that are finalists so far.
+func between(sizes []int, tried []timed) (others []int) {
+	best := slices.SortedFunc(slices.Values(tried), shorter)
+	for _, b := range best[:min(finalists, len(best))] {
+		at := slices.Index(sizes, b.block)
+		for _, i := range []int{at - 1, at + 1} {
+			if i < 0 || i >= len(sizes) || slices.Contains(others, sizes[i]) ||
+				slices.ContainsFunc(tried, func(t timed) bool { return t.block == sizes[i] }) {
+				continue
+			}
+			others = append(others, sizes[i])
+		}
+	}
+	return others
+}
+
 func exploreCase(ctx context.Context, s *session, c cell) error {
 	fixed := func(b int) variant { return with(strconv.Itoa(b), "--balance", "off", "--block", strconv.Itoa(b)) }
 	auto, err := s.run(ctx, c, c.variants[0], 0)
 	if err != nil && !errors.Is(err, errRun) {
 		return err
-	}
-	type timed struct {
-		block int
-		time  float64
 	}
 	var all []timed
 	shortest := math.Inf(1)
@@ -110,7 +134,7 @@ func exploreCase(ctx context.Context, s *session, c cell) error {
 		if step < 0 {
 			i--
 		}
-		for ; i >= 0 && i < len(sizes) && bad < 2; i += step {
+		for i >= 0 && i < len(sizes) && bad < 2 {
 			t, err := try(sizes[i])
 			if err != nil {
 				return err
@@ -120,9 +144,18 @@ func exploreCase(ctx context.Context, s *session, c cell) error {
 			} else {
 				bad = 0
 			}
+			if i-from >= near || from-i >= near {
+				i += step
+			}
+			i += step
 		}
 	}
-	slices.SortFunc(all, func(a, b timed) int { return cmp.Compare(a.time, b.time) })
+	for _, b := range between(sizes, all) {
+		if _, err := try(b); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(all, shorter)
 	c.variants = nil
 	for _, t := range all[:min(finalists, len(all))] {
 		c.variants = append(c.variants, fixed(t.block).times(finals))

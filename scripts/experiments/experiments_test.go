@@ -102,6 +102,14 @@ func TestCommandIsAsLongAsAsked(t *testing.T) {
 	assert.Equal(t, "/bin/mm --n 500 --repeat 100", strings.Join(command, " "))
 }
 
+func TestBlockSizesBetweenAreTriedWhereTheyMayBeBest(t *testing.T) {
+	sizes := []int{1, 2, 3, 4, 6, 8, 11, 16}
+	tried := []timed{{1, 9}, {3, 2}, {6, 1}, {11, 3}, {16, 4}}
+	assert.Equal(t, []int{4, 8, 2}, between(sizes, tried), "beside 6, and then beside 3")
+	assert.Empty(t, between(sizes, []timed{{1, 2}, {2, 1}, {3, 3}}))
+	assert.Empty(t, between(sizes, nil))
+}
+
 func TestBlockSizesArePowersOfTheRootOfTwo(t *testing.T) {
 	assert.Equal(t, []int{1, 2, 3, 4, 6, 8, 11, 16, 23, 30}, blockSizes(32))
 	rapid.Check(t, func(t *rapid.T) {
