@@ -146,7 +146,7 @@ func (x *across) startTuning() {
 	if columns < 2 {
 		return
 	}
-	if short := max(1, x.width/4); short < x.width {
+	if short := max(1, x.width/4); short < x.width && !x.quotaDecides() {
 		// If a strip cost nothing but its overhead, each of these would add this part of a sweep.
 		loss := (1 - float64(short)/float64(x.width)) / float64(len(x.strips))
 		n := min(max(8, 2*ranks), int(calibrationShare*float64(d.Outer)/loss), columns/short)
@@ -167,6 +167,10 @@ func (x *across) askAt(sweep, delay int) {
 		x.tuner.ask, x.tuner.answer = sweep, sweep+delay
 	}
 }
+
+// quotaDecides reports whether quotas and not what strips cost set their number. Then there is no sweep with strips of two lengths: until the first answer
+// sweeps are swept one by one and tell nothing of ranks' speeds, and each is a while in which a load is not answered.
+func (x *across) quotaDecides() bool { return x.rationed && x.leanMost > 0 && !comm.IsCrowded(x.c) }
 
 // tune is called between two sweeps. Nobody waits here but rank 0, and only for a rank that is more than a sweep behind.
 func (x *across) tune() error {
@@ -237,7 +241,7 @@ func (x *across) tell() error {
 		if t.full.doubtful() {
 			v.Doubt += doubtColumn
 		}
-		if !t.measured {
+		if !t.measured && !x.quotaDecides() {
 			v.Doubt += doubtStrip
 		}
 	}
@@ -366,7 +370,7 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 		switch {
 		case comm.IsCrowded(x.c): // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
 			lean = model.Strips(1, most)
-		case x.rationed:
+		case x.quotaDecides():
 			lean = min(max(quotaStrips, x.perQuantum(model, record.Iteration)), most)
 		default:
 			lean = model.Strips(min(most, max(fewestStrips, x.hearing(model))), most)
