@@ -48,7 +48,7 @@ test: lint test-nompi test-mpi
 # Everything but MPI, twice: with the race detector (which needs cgo, our code does not), and as it builds anywhere. The detector makes tests up to ten
 # times as long, and all that they import is compiled for it once more, so what it could not see is left to the second time: packages in which nothing is
 # concurrent, those that start programs (which are built without it), and the long tests in virtual time, where one rank at a time computes.
-ALONE := filter|dist|pipeline|placement|lb|internal/(archtest|closedloop)|apps/internal/kernel|apps/shiftwork(/.*)?|scripts/experiments(/.*)?
+ALONE := filter|dist|pipeline|placement|lb|internal/(archtest|closedloop)|apps/internal/kernel|apps/shiftwork(/internal/report)?|scripts/experiments(/chart)?
 PROGRAMS := apps/e2e|docs/tutorial(/.*)?|scripts/bench|scripts/lab
 VIRTUAL := ALeanLeavesRows|ARepeatedLoopLearnsItsWeights|TheChosenBlockSizeIsWithinFivePercentOfTheBest|UniformLoopsDecideAsBefore|LeansAnswerALoadSoon
 test-nompi: setup
@@ -106,6 +106,7 @@ test-openblas: setup
 test-browser: setup
 	scripts/browser.sh
 	CGO_ENABLED=0 go vet -tags nompi,browser ./apps/shiftwork/internal/report
+	CGO_ENABLED=0 go tool staticcheck -tags nompi,browser ./apps/shiftwork/internal/report
 	CGO_ENABLED=0 go test -count 1 -timeout 8m -tags nompi,browser -run 'Browser|StaysUsable' -v ./apps/shiftwork/internal/report
 
 clean:

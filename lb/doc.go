@@ -41,10 +41,9 @@
 //
 // Threshold. The automatic one starts from the paper's 0.1, but moves work only if the means of the levels, whose error is
 // known, show an imbalance that noise does not explain, or for three decisions in a row one that is likely, or any above a standard error
-// where the other ranks have waited for the slowest one (isAwaited, not while a pipeline fills; half the threshold is enough where nothing has moved of late), or one
-// that is probable for so long that it has cost, by these means, twice what the move takes: at 5% noise
-// nothing moves in thousands of interactions, for any number of ranks, which no fixed threshold can promise. Below it an imbalance that is probable moves work once it has cost twice what the
-// move costs (ledger.regret). Where nothing has moved for long it falls to that error, to find
+// where the other ranks have waited for the slowest one (isAwaited, not while a pipeline fills; half the threshold is enough where nothing has moved of late), or one,
+// also below the threshold, that is probable for so long that it has cost, by these means, twice what the move takes (ledger.regret): at 5% noise
+// nothing moves in thousands of interactions, for any number of ranks, which no fixed threshold can promise. Where nothing has moved for long it falls to that error, to find
 // the recovery of one rank of many, worth only (1-s)/P, that a fixed threshold never sees (the paper's "dynamic
 // threshold", section 6.2.1). A configured threshold is the paper's, exactly.
 //

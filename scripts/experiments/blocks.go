@@ -91,12 +91,11 @@ func between(sizes []int, tried []timed) (others []int) {
 	best := slices.SortedFunc(slices.Values(tried), shorter)
 	for _, b := range best[:min(finalists, len(best))] {
 		at := slices.Index(sizes, b.block)
-		for _, i := range []int{at - 1, at + 1} {
-			if i < 0 || i >= len(sizes) || slices.Contains(others, sizes[i]) ||
-				slices.ContainsFunc(tried, func(t timed) bool { return t.block == sizes[i] }) {
-				continue
+		for _, size := range sizes[max(0, at-1):min(at+2, len(sizes))] {
+			known := slices.ContainsFunc(tried, func(t timed) bool { return t.block == size })
+			if !known && !slices.Contains(others, size) {
+				others = append(others, size)
 			}
-			others = append(others, sizes[i])
 		}
 	}
 	return others
@@ -144,10 +143,9 @@ func exploreCase(ctx context.Context, s *session, c cell) error {
 			} else {
 				bad = 0
 			}
-			if i-from >= near || from-i >= near {
+			if i += step; i-from > near || from-i > near {
 				i += step
 			}
-			i += step
 		}
 	}
 	for _, b := range between(sizes, all) {
