@@ -67,6 +67,43 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// Where runs take longer than planned, what is not promised is shortened, and stays as short when the evaluation is resumed.
+func TestPlanIsShortenedOnASlowMachine(t *testing.T) {
+	all := parts(10000)
+	plan := fit(all, defaultBudget)
+	rest := slices.IndexFunc(all, func(p part) bool { return !p.promised })
+	promised := 60 * minutes(all[:rest], plan)
+	at := func(slowness float64, dir string) (*session, shortening) {
+		st, err := load(dir)
+		require.NoError(t, err)
+		s := &session{store: st}
+		s.clock(promised, slowness*promised)
+		same, err := s.shorten(all[rest-1], all[rest-1:], plan)
+		require.NoError(t, err)
+		assert.Equal(t, plan, same, "what is promised")
+		shorter, err := s.shorten(all[rest], all[rest:], plan)
+		require.NoError(t, err)
+		assert.Equal(t, plan.promised, shorter.promised)
+		return s, shorter
+	}
+	for _, slowness := range []float64{0.5, 1} {
+		_, same := at(slowness, t.TempDir())
+		assert.Equal(t, plan, same)
+	}
+	before := minutes(all[rest:], plan)
+	for _, slowness := range []float64{1.03, 1.05} {
+		s, shorter := at(slowness, t.TempDir())
+		left := minutes(all[rest:], shorter)
+		assert.Less(t, left, before, "%g", slowness)
+		assert.LessOrEqual(t, s.spent/60+slowness*left, float64(defaultBudget))
+		before = left
+	}
+	dir := t.TempDir()
+	_, shorter := at(1.15, dir)
+	_, again := at(1, dir)
+	assert.Equal(t, shorter, again)
+}
+
 // Names tell cells and variants apart, or a run would be taken for another one.
 func TestNamesOfCellsAreUnique(t *testing.T) {
 	seen := map[key]bool{}
@@ -159,6 +196,7 @@ func TestStoreSurvivesBeingKilled(t *testing.T) {
 
 	require.NoError(t, again.addRun(someRun("fast", "mm", "on", 0, 1)))
 	require.NoError(t, again.set(anew+"slow", "today"))
+	require.NoError(t, again.set(scaled+"slow", "0.2 0.5"))
 	require.NoError(t, again.set(anew+"fast", "yesterday"))
 	require.NoError(t, again.addRun(someRun("slow"+paired, "mm", "on", 0, 1)))
 	require.NoError(t, again.forget([]string{"slow"}, false))

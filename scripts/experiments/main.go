@@ -174,17 +174,21 @@ func (o options) measure(ctx context.Context, st *store, stdout io.Writer) (err 
 		return err
 	}
 	all := parts(large)
-	short := fit(all, budgetOf(st))
-	for _, p := range all {
-		if o.wants(p) {
-			s.planned += p.planned(short.of(p))
-		}
-	}
-	for _, p := range all {
+	plan := fit(all, budgetOf(st))
+	for i, p := range all {
 		if !o.wants(p) {
+			s.spent += p.planned(plan.of(p))
 			continue
 		}
-		s.scale = short.of(p)
+		if plan, err = s.shorten(p, all[i:], plan); err != nil {
+			return err
+		}
+		s.scale, s.planned = plan.of(p), s.done
+		for _, q := range all[i:] {
+			if o.wants(q) {
+				s.planned += q.planned(plan.of(q))
+			}
+		}
 		s.say("== %s: %s", p.name, p.about)
 		before := s.done
 		if p.explore != nil {
@@ -255,33 +259,6 @@ func (o options) settings(st *store) error {
 		}
 	}
 	return nil
-}
-
-// budgetOf is the budget of a data set, in minutes.
-func budgetOf(st *store) float64 {
-	if x, err := strconv.ParseFloat(st.setting("budget"), 64); err == nil {
-		return x
-	}
-	return defaultBudget
-}
-
-// fit is the first shortening with which all parts fit the budget, in minutes, or the last one.
-func fit(all []part, budget float64) shortening {
-	for _, s := range shortenings {
-		if minutes(all, s) <= budget {
-			return s
-		}
-	}
-	return shortenings[len(shortenings)-1]
-}
-
-// minutes is how long parts take.
-func minutes(all []part, s shortening) float64 {
-	sum := 0.0
-	for _, p := range all {
-		sum += p.planned(s.of(p)) / 60
-	}
-	return sum
 }
 
 // large is the size of the grid of which a sweep of four small workstations takes ten quota periods, or --largest.

@@ -19,29 +19,6 @@ import (
 	"shiftwork/scripts/lab/cluster"
 )
 
-// scale shortens a part: the share of the rounds that is left, and of each run's length.
-type scale struct{ part, length float64 }
-
-func (s scale) rounds(full int) int { return max(1, int(math.Round(s.part*float64(full)))) }
-
-// shortening is the scale of the parts that the project has promised to show, and of the rest.
-type shortening struct{ promised, rest scale }
-
-func (s shortening) of(p part) scale {
-	if p.promised {
-		return s.promised
-	}
-	return s.rest
-}
-
-// shortenings are tried in this order until the plan fits the budget. Rounds go first, because loads keep their cycles; those
-// that medians of five are promised of go last.
-var shortenings = []shortening{
-	{scale{1, 1}, scale{1, 1}}, {scale{1, 1}, scale{0.6, 1}}, {scale{1, 1}, scale{0.4, 1}}, {scale{1, 1}, scale{0.2, 1}}, {scale{1, 1}, scale{0.2, 0.8}}, {scale{1, 1}, scale{0.2, 0.6}}, {scale{0.6, 1}, scale{0.2, 0.8}},
-	{scale{0.6, 0.7}, scale{0.2, 0.5}}, {scale{0.2, 0.7}, scale{0.2, 0.5}}, {scale{0.2, 0.4}, scale{0.2, 0.4}},
-	{scale{0.2, 0.2}, scale{0.2, 0.2}}, {scale{0.2, 0.1}, scale{0.2, 0.1}},
-}
-
 // session runs cells and keeps what they gave.
 type session struct {
 	store    *store
@@ -55,7 +32,8 @@ type session struct {
 
 	planned, done float64 // s of the plan, and of it what is done or was there already
 	most          float64 // what done may come to where more runs turn out to be needed than were planned; 0: anything
-	worked, took  float64 // s of the plan that this process worked through, and how long that took
+	worked, took  float64 // s of the plan that runs were planned to take, and that they took
+	spent         float64 // s that everything has taken so far; of parts that are not wanted, what they were planned to take
 	failures      []string
 }
 
@@ -115,6 +93,7 @@ func (s *session) run(ctx context.Context, c cell, v variant, round int) (run, e
 		s.done = min(s.done, s.most)
 	}
 	if r, ok := s.store.runs[key{c.part, c.name, v.name, round}]; ok {
+		s.clock(expected, r.Elapsed)
 		return r, nil
 	}
 	z, err := s.size(ctx, c)
@@ -126,7 +105,7 @@ func (s *session) run(ctx context.Context, c cell, v variant, round int) (run, e
 	if failure != nil && ctx.Err() == nil {
 		r, failure = s.try(ctx, c, v, round, z) // once more: a machine that others use has its moments
 	}
-	s.worked, s.took = s.worked+expected, s.took+time.Since(began).Seconds()
+	s.clock(expected, time.Since(began).Seconds())
 	switch {
 	case ctx.Err() != nil:
 		return run{}, ctx.Err()
@@ -142,12 +121,14 @@ func (s *session) run(ctx context.Context, c cell, v variant, round int) (run, e
 	return r, nil
 }
 
+// clock notes what a run has taken, in s, that was planned to take so long.
+func (s *session) clock(planned, took float64) {
+	s.worked, s.took, s.spent = s.worked+planned, s.took+took, s.spent+took
+}
+
 // say prints a line of progress with the time that is left.
 func (s *session) say(format string, args ...any) {
-	left := s.planned - s.done
-	if s.worked > 10 {
-		left *= s.took / s.worked // the machine may be slower than the plan
-	}
+	left := (s.planned - s.done) * s.slowness()
 	share := 100.0
 	if s.planned > 0 {
 		share = min(100, 100*s.done/s.planned)
@@ -179,6 +160,8 @@ func (s *session) size(ctx context.Context, c cell) (size, error) {
 	if err := s.open(where); err != nil {
 		return size{}, err
 	}
+	began := time.Now()
+	defer func() { s.spent += time.Since(began).Seconds() }()
 	w := c.work
 	unit := 1e-9 * float64(max(1, w.n)) * float64(max(1, w.m)) // CPU seconds of an iteration, to begin with: 1 ns a point
 	if w.program == "mm" {

@@ -229,7 +229,7 @@ func (s *store) forget(parts []string, all bool) error {
 	}
 	s.sizes = map[string]size{}
 	gone := func(part string) bool { return slices.Contains(parts, strings.TrimSuffix(part, paired)) }
-	s.settings = slices.DeleteFunc(s.settings, func(x setting) bool { return gone(strings.TrimPrefix(x.Name, anew)) })
+	s.settings = slices.DeleteFunc(s.settings, func(x setting) bool { return gone(strings.TrimPrefix(strings.TrimPrefix(x.Name, anew), scaled)) })
 	s.samples = slices.DeleteFunc(s.samples, func(x sample) bool { return gone(x.Part) })
 	s.points = slices.DeleteFunc(s.points, func(x point) bool { return gone(x.Part) })
 	s.order = slices.DeleteFunc(s.order, func(k key) bool { return gone(k.part) })

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// scale shortens a part: the share of the rounds that is left, and of each run's length.
+type scale struct{ part, length float64 }
+
+func (s scale) rounds(full int) int { return max(1, int(math.Round(s.part*float64(full)))) }
+
+// shortening is the scale of the parts that the project has promised to show, and of the rest.
+type shortening struct{ promised, rest scale }
+
+func (s shortening) of(p part) scale {
+	if p.promised {
+		return s.promised
+	}
+	return s.rest
+}
+
+// shortenings are tried in this order until the plan fits the budget. Rounds go first, because loads keep their cycles; those
+// that medians of five are promised of go last.
+var shortenings = []shortening{
+	{scale{1, 1}, scale{1, 1}}, {scale{1, 1}, scale{0.6, 1}}, {scale{1, 1}, scale{0.4, 1}}, {scale{1, 1}, scale{0.2, 1}}, {scale{1, 1}, scale{0.2, 0.8}}, {scale{1, 1}, scale{0.2, 0.6}}, {scale{0.6, 1}, scale{0.2, 0.8}},
+	{scale{0.6, 0.7}, scale{0.2, 0.5}}, {scale{0.2, 0.7}, scale{0.2, 0.5}}, {scale{0.2, 0.4}, scale{0.2, 0.4}},
+	{scale{0.2, 0.2}, scale{0.2, 0.2}}, {scale{0.2, 0.1}, scale{0.2, 0.1}},
+}
+
+// budgetOf is the budget of a data set, in minutes.
+func budgetOf(st *store) float64 {
+	if x, err := strconv.ParseFloat(st.setting("budget"), 64); err == nil {
+		return x
+	}
+	return defaultBudget
+}
+
+// fit is the first shortening with which all parts fit the budget, in minutes, or the last one.
+func fit(all []part, budget float64) shortening {
+	for _, s := range shortenings {
+		if minutes(all, s) <= budget {
+			return s
+		}
+	}
+	return shortenings[len(shortenings)-1]
+}
+
+// minutes is how long parts take.
+func minutes(all []part, s shortening) float64 {
+	sum := 0.0
+	for _, p := range all {
+		sum += p.planned(s.of(p)) / 60
+	}
+	return sum
+}
+
+// shorten is the plan from a part on, the first of those to come, as far as it is not promised: shorter than so far, where the machine takes longer than was planned, so that
+// everything still fits the budget. What it was when the part began stays with the data, because a part's runs are equally long.
+func (s *session) shorten(p part, toCome []part, plan shortening) (shortening, error) {
+	if p.promised {
+		return plan, nil
+	}
+	name := scaled + p.name
+	if text := s.store.setting(name); text != "" {
+		if _, err := fmt.Sscan(text, &plan.rest.part, &plan.rest.length); err != nil {
+			return plan, fmt.Errorf("%s: %s %q: %w", s.store.file("setting"), name, text, err)
+		}
+		return plan, nil
+	}
+	left := budgetOf(s.store) - s.spent/60
+	for _, shorter := range shortenings {
+		shorter.promised = plan.promised
+		if minutes(toCome, shorter) > minutes(toCome, plan) || shorter.rest.length < shortest {
+			continue // never longer
+		}
+		plan = shorter
+		if minutes(toCome, plan)*s.slowness() <= left {
+			break
+		}
+	}
+	return plan, s.store.set(name, fmt.Sprint(plan.rest.part, plan.rest.length))
+}
+
+// shortest is the least length of runs that shorten makes: still shorter ones see no cycle of their loads, and an evaluation that takes too long is of more use.
+const shortest = 0.4
+
+// scaled begins the name of the setting that holds the scale of a part.
+const scaled = "scale-"
+
+// slowness is how many times as long as planned runs take on this machine.
+func (s *session) slowness() float64 {
+	if s.worked < 10 {
+		return 1
+	}
+	return s.took / s.worked
+}
