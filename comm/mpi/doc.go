@@ -37,8 +37,8 @@
 // Start switches mpi_yield_when_idle off: with it every poll that finds nothing calls sched_yield, which on Linux gives
 // the rest of the slice to whoever competes.
 //
-// Start also gives Go's runtime a second processor where the rank is bound to one core, unless GOMAXPROCS is set, and calls that may wait let the goroutine be scheduled every 5 ms:
-// else the runtime's monitor thread comes after each wait, for 10 µs of the core or of the quota (monitor.go). It made four ranks on two cores up to 1.5 times as slow, and four with 40% of a CPU 1.3 times.
+// The sleeps are Go's, between short calls into C: else the runtime's monitor thread comes after each, for 10 µs of the core or of the quota (monitor.go). It made four ranks on two cores up to 1.5 times as slow,
+// and four with 40% of a CPU 1.3 times.
 //
 // For experiments the variable SHIFTWORK_WAIT replaces this choice (WaitVariable; docs/performance.md has the figures):
 //
@@ -46,7 +46,7 @@
 //	spin    polls without a pause
 //	yield   calls sched_yield between two polls
 //	sleep   sleeps from the first poll on, as above with S = 0
-//	block   MPI's own MPI_Send, MPI_Recv, MPI_Waitany and MPI_Probe, with mpi_yield_when_idle as mpirun or the user sets it
+//	block   MPI's own MPI_Waitany and MPI_Probe, with mpi_yield_when_idle as mpirun or the user sets it
 //	        and without short slices: what a program gets that does not care
 //
 // # Shared memory

@@ -12,10 +12,6 @@ package mpi
 
 // None of these calls back into Go or keeps an address but those of sw_isend and sw_irecv, whose buffers are pinned: what
 // they are given need not be on the heap, and a strip's messages allocate nothing.
-#cgo noescape sw_send
-#cgo nocallback sw_send
-#cgo noescape sw_recv
-#cgo nocallback sw_recv
 #cgo noescape sw_isend
 #cgo nocallback sw_isend
 #cgo noescape sw_irecv
@@ -80,10 +76,11 @@ func Start() (*Comm, error) {
 	if code := C.sw_neighbours(C.int(machine.Number()), C.double(ownShare()), &ranks, &cores, &shares); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
-	if wait != C.SW_BLOCK {
+	if wait == C.SW_BLOCK {
+		spareProcessor()
+	} else {
 		wakeEarly()
 	}
-	spareProcessor()
 	rationed := machine.QuotaPeriod() > 0
 	spins, sharing := spin(int(ranks), int(cores), rationed)
 	C.sw_spin(C.longlong(spins), C.bool(sharing))
@@ -194,26 +191,19 @@ func (c *Comm) Abort(code int) {
 }
 
 func (c *Comm) Send(to, tag int, b []byte) error {
-	if err := c.check("send", to, tag, len(b), false); err != nil {
-		return err
+	q, err := c.Isend(to, tag, b)
+	if err == nil {
+		_, err = q.Wait()
 	}
-	c.beScheduled()
-	if code := C.sw_send(address(b), C.int(len(b)), C.int(to), C.int(tag)); code != C.MPI_SUCCESS {
-		return c.fail("send", to, tag, code)
-	}
-	return nil
+	return err
 }
 
 func (c *Comm) Recv(from, tag int, b []byte) (comm.Status, error) {
-	if err := c.check("receive", from, tag, len(b), true); err != nil {
+	q, err := c.Irecv(from, tag, b)
+	if err != nil {
 		return comm.Status{}, err
 	}
-	c.beScheduled()
-	var st C.sw_status
-	if code := C.sw_recv(address(b), C.int(len(b)), source(from), C.int(tag), &st); code != C.MPI_SUCCESS {
-		return comm.Status{}, c.fail("receive", from, tag, code)
-	}
-	return status(st), nil
+	return q.Wait()
 }
 
 func (c *Comm) Isend(to, tag int, b []byte) (comm.Request, error) {
@@ -245,24 +235,27 @@ func (c *Comm) Irecv(from, tag int, b []byte) (comm.Request, error) {
 }
 
 func (c *Comm) Probe(from, tag int) (comm.Status, error) {
-	st, _, err := c.probe(from, tag, 1)
-	return st, err
+	var w C.sw_waiter
+	for {
+		c.beScheduled()
+		if st, found, err := c.probe(from, tag, &w); found || err != nil {
+			return st, err
+		}
+		pause(w)
+	}
 }
 
 func (c *Comm) Iprobe(from, tag int) (comm.Status, bool, error) {
-	return c.probe(from, tag, 0)
+	return c.probe(from, tag, nil)
 }
 
-func (c *Comm) probe(from, tag int, wait C.int) (comm.Status, bool, error) {
+func (c *Comm) probe(from, tag int, w *C.sw_waiter) (comm.Status, bool, error) {
 	if err := c.check("probe", from, tag, 0, true); err != nil {
 		return comm.Status{}, false, err
 	}
-	if wait != 0 {
-		c.beScheduled()
-	}
 	var found C.int
 	var st C.sw_status
-	if code := C.sw_probe(source(from), C.int(tag), wait, &found, &st); code != C.MPI_SUCCESS {
+	if code := C.sw_probe(source(from), C.int(tag), w, &found, &st); code != C.MPI_SUCCESS {
 		return comm.Status{}, false, c.fail("probe", from, tag, code)
 	}
 	if found == 0 {
@@ -294,10 +287,7 @@ func (c *Comm) WaitAny(reqs []comm.Request) (int, comm.Status, error) {
 	if len(c.handles) == 0 {
 		return -1, comm.Status{}, nil
 	}
-	c.beScheduled()
-	var index C.int
-	var st C.sw_status
-	code := C.sw_wait_any(C.int(len(c.handles)), &c.handles[0], C.longlong(bytes), &index, &st)
+	index, st, code := c.await(bytes)
 	if code != C.MPI_SUCCESS {
 		if index < 0 || int(index) >= len(c.where) {
 			return -1, comm.Status{}, codeError(code)
@@ -314,6 +304,27 @@ func (c *Comm) WaitAny(reqs []comm.Request) (int, comm.Status, error) {
 		r.status = status(st)
 	}
 	return i, r.finish(), nil
+}
+
+// await waits for one of handles, of messages of so many bytes at most.
+func (c *Comm) await(bytes int) (index C.int, st C.sw_status, code C.int) {
+	w := C.sw_waiter{bytes: C.longlong(bytes)}
+	for {
+		c.beScheduled()
+		var done C.int
+		code = C.sw_wait_any(C.int(len(c.handles)), &c.handles[0], &w, &done, &index, &st)
+		if done != 0 || code != C.MPI_SUCCESS {
+			return index, st, code
+		}
+		pause(w)
+	}
+}
+
+// pause is what a wait does between two looks.
+func pause(w C.sw_waiter) {
+	if w.sleep > 0 {
+		sleep(time.Duration(w.sleep))
+	}
 }
 
 // request is one Isend or Irecv under way. It pins its buffer, because C holds the address between calls.
@@ -377,10 +388,9 @@ func (r *request) Wait() (comm.Status, error) {
 	if r.done {
 		return r.finish(), nil
 	}
-	r.c.beScheduled()
-	var index C.int
-	var st C.sw_status
-	if code := C.sw_wait_any(1, &r.handle, C.longlong(r.bytes), &index, &st); code != C.MPI_SUCCESS {
+	r.c.handles = append(r.c.handles[:0], r.handle)
+	_, st, code := r.c.await(r.bytes)
+	if code != C.MPI_SUCCESS {
 		err := r.c.fail(r.op, r.peer, r.tag, code)
 		r.release()
 		return comm.Status{}, err

@@ -84,9 +84,8 @@ func rank(c *mpi.Comm, what string) error {
 		return longWait(c)
 	case "allocate":
 		return allocate(c)
-	case "processors":
-		_, err := fmt.Printf("rank %d has %d\n", c.Rank(), runtime.GOMAXPROCS(0))
-		return err
+	case "seldom":
+		return countOthers(c)
 	case "ahead":
 		return ahead(c)
 	default:

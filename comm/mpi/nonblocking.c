@@ -31,6 +31,7 @@ enum {
 	SLEEP_SHORT_NS = 250 * 1000, /* the longest sleep of waits up to LONG_WAIT_NS: in a pipeline late wake-ups add up, rank by rank */
 	LONG_WAIT_NS = 40 * 1000 * 1000,
 	SLEEP_MAX_NS = 2000 * 1000, /* of longer ones: some hundred wake-ups a second, about 1% of a core */
+	POLLS = 32, /* of one call: some 10 µs; a multiple of 8 */
 	PIECE = 256 * 1024, /* bytes: long messages travel in pieces of this size */
 	/*
 	 * Of a long message a few pieces are under way at a time, and go on only when both sides poll. So waits sleep as shortly as they can for as long as
@@ -46,19 +47,12 @@ static long long now_ns(void)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-/* One wait. pause() is called between polls that found nothing. */
-typedef struct {
-	long long began; /* 0: nothing polled yet */
-	int polls;
-	long long bytes; /* of the message */
-} waiter;
-
 /*
  * Where ranks share cores the one that is waited for may want this one. A yield hands the core over at once, to whoever is next: to a rank,
  * or to somebody else's process, which keeps it for a slice of some milliseconds; a sleeper gets it back sooner. So yields are given up for a
  * while where one has lasted long. Returns whether the core was left.
  */
-static int let_others_in(waiter *w)
+static int let_others_in(sw_waiter *w)
 {
 	static long long distrusted_until;
 	long long before = now_ns();
@@ -73,26 +67,29 @@ static int let_others_in(waiter *w)
 	return 1;
 }
 
-static void pause_between_polls(waiter *w)
+/* What happens between two polls that found nothing. Returns whether this call should poll again. */
+static bool poll_again(sw_waiter *w)
 {
+	w->sleep = 0;
+	w->polls++;
+	bool soon = w->polls % POLLS != 0;
 	if (how == SW_SPIN)
-		return;
+		return soon;
 	if (how == SW_YIELD) {
 		sched_yield();
-		return;
+		return false;
 	}
 	if (sharing && how == SW_AUTO && let_others_in(w))
-		return;
-	/* Reading the clock costs a third of a poll: look at it every eighth time while spinning. */
-	if (++w->polls < 8)
-		return;
-	w->polls = 0;
+		return false;
+	/* Reading the clock costs a third of a poll: look at it every eighth time while spinning. After a sleep one poll is enough. */
+	if (w->polls % 8 != 0 && !w->slept)
+		return soon;
 	long long now = now_ns();
 	if (w->began == 0)
 		w->began = now;
 	long long waited = now - w->began;
 	if (waited < spin_ns && how != SW_SLEEP)
-		return;
+		return soon;
 #ifdef __linux__
 	/* The default timer slack of 50 µs would more than triple the shortest sleep. It is a property of the thread. */
 	static __thread int slack_set;
@@ -109,9 +106,9 @@ static void pause_between_polls(waiter *w)
 		most = SLEEP_MIN_NS;
 	if (sleep > most)
 		sleep = most;
-	struct timespec t = {0, sleep};
-	nanosleep(&t, NULL);
-	w->polls = 7; /* after a sleep one poll is enough */
+	w->sleep = sleep;
+	w->slept = true;
+	return false;
 }
 
 static void fill(sw_status *out, MPI_Status *in)
@@ -312,85 +309,48 @@ int sw_test(MPI_Request *req, int *done, sw_status *st)
 	return code;
 }
 
-int sw_wait_any(int n, MPI_Request *reqs, long long bytes, int *index, sw_status *st)
+int sw_wait_any(int n, MPI_Request *reqs, sw_waiter *w, int *done, int *index, sw_status *st)
 {
-	waiter w = {0, 0, bytes};
+	MPI_Status s;
+	int code;
 	if (how == SW_BLOCK) {
-		MPI_Status s;
-		int code = OUR_TEST(MPI_Waitany(n, reqs, index, &s));
+		*done = 1;
+		code = OUR_TEST(MPI_Waitany(n, reqs, index, &s));
 		if (code == MPI_SUCCESS)
 			fill(st, &s);
 		return code;
 	}
-	for (;;) {
-		MPI_Status s;
-		int done = 0;
-		int code = OUR_TEST(MPI_Testany(n, reqs, index, &done, &s));
+	do {
+		code = OUR_TEST(MPI_Testany(n, reqs, index, done, &s));
 		if (code != MPI_SUCCESS)
 			return code;
-		if (done) {
+		if (*done) {
 			fill(st, &s);
 			return MPI_SUCCESS;
 		}
-		pause_between_polls(&w);
-	}
+	} while (poll_again(w));
+	return MPI_SUCCESS;
 }
 
-int sw_send(const void *buf, int len, int to, int tag)
+int sw_probe(int from, int tag, sw_waiter *w, int *found, sw_status *st)
 {
-	MPI_Request req;
-	int done, index;
-	sw_status st;
-	if (how == SW_BLOCK)
-		return MPI_Send(buf, len, MPI_BYTE, to, tag, comm);
-	int code = sw_isend(buf, len, to, tag, &req, &done);
-	if (code != MPI_SUCCESS || done)
-		return code;
-	return sw_wait_any(1, &req, len, &index, &st);
-}
-
-int sw_recv(void *buf, int len, int from, int tag, sw_status *st)
-{
-	MPI_Request req;
-	int index;
-	if (how == SW_BLOCK) {
-		MPI_Status s;
-		int code = MPI_Recv(buf, len, MPI_BYTE, from, tag, comm, &s);
-		if (code == MPI_SUCCESS)
-			fill(st, &s);
-		return code;
-	}
-	int code = sw_irecv(buf, len, from, tag, &req);
-	if (code != MPI_SUCCESS)
-		return code;
-	return sw_wait_any(1, &req, len, &index, st);
-}
-
-int sw_probe(int from, int tag, int wait, int *found, sw_status *st)
-{
-	waiter w = {0, 0, 0};
-	if (wait && how == SW_BLOCK) {
-		MPI_Status s;
-		int code = MPI_Probe(from, tag, comm, &s);
-		if (code == MPI_SUCCESS) {
+	MPI_Status s;
+	int code;
+	do {
+		if (w != NULL && how == SW_BLOCK) {
 			*found = 1;
-			fill(st, &s);
+			code = MPI_Probe(from, tag, comm, &s);
+		} else {
+			code = MPI_Iprobe(from, tag, comm, found, &s);
 		}
-		return code;
-	}
-	for (;;) {
-		MPI_Status s;
-		int code = MPI_Iprobe(from, tag, comm, found, &s);
 		if (code != MPI_SUCCESS)
 			return code;
 		if (*found) {
 			fill(st, &s);
 			return MPI_SUCCESS;
 		}
-		if (!wait)
-			return MPI_SUCCESS;
-		pause_between_polls(&w);
-	}
+	} while (w != NULL && poll_again(w));
+	return MPI_SUCCESS;
 }
 
 int sw_any_source(void) { return MPI_ANY_SOURCE; }
