@@ -31,7 +31,7 @@ enum {
 	SLEEP_SHORT_NS = 250 * 1000, /* the longest sleep of waits up to LONG_WAIT_NS: in a pipeline late wake-ups add up, rank by rank */
 	LONG_WAIT_NS = 40 * 1000 * 1000,
 	SLEEP_MAX_NS = 2000 * 1000, /* of longer ones: some hundred wake-ups a second, about 1% of a core */
-	POLLS = 32, /* of one call: some 10 µs; a multiple of 8 */
+	POLLS = 32, /* of one call: 5 µs through shared memory, 0.1 ms over TCP; a multiple of 8 */
 	PIECE = 256 * 1024, /* bytes: long messages travel in pieces of this size */
 	/*
 	 * Of a long message a few pieces are under way at a time, and go on only when both sides poll. So waits sleep as shortly as they can for as long as
