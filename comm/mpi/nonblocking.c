@@ -70,6 +70,7 @@ static int let_others_in(sw_waiter *w)
 /* What happens between two polls that found nothing. Returns whether this call should poll again. */
 static bool poll_again(sw_waiter *w)
 {
+	bool slept = w->sleep > 0;
 	w->sleep = 0;
 	w->polls++;
 	bool soon = w->polls % POLLS != 0;
@@ -82,7 +83,7 @@ static bool poll_again(sw_waiter *w)
 	if (sharing && how == SW_AUTO && let_others_in(w))
 		return false;
 	/* Reading the clock costs a third of a poll: look at it every eighth time while spinning. After a sleep one poll is enough. */
-	if (w->polls % 8 != 0 && !w->slept)
+	if (w->polls % 8 != 0 && !slept)
 		return soon;
 	long long now = now_ns();
 	if (w->began == 0)
@@ -107,7 +108,6 @@ static bool poll_again(sw_waiter *w)
 	if (sleep > most)
 		sleep = most;
 	w->sleep = sleep;
-	w->slept = true;
 	return false;
 }
 

@@ -14,7 +14,6 @@ typedef struct {
 	long long bytes; /* of the longest of the messages, or of the room for it */
 	long long began; /* 0: nothing polled yet */
 	int polls;
-	bool slept;
 	long long sleep; /* what the caller should do before the next call: sleep so many ns; 0: nothing */
 } sw_waiter;
 

@@ -78,10 +78,10 @@ func TestPlanIsShortenedOnASlowMachine(t *testing.T) {
 		require.NoError(t, err)
 		s := &session{store: st}
 		s.clock(promised, slowness*promised)
-		same, err := s.shorten(all[rest-1], all[rest-1:], plan)
+		same, err := s.shorten(all[rest-1:], plan)
 		require.NoError(t, err)
 		assert.Equal(t, plan, same, "what is promised")
-		shorter, err := s.shorten(all[rest], all[rest:], plan)
+		shorter, err := s.shorten(all[rest:], plan)
 		require.NoError(t, err)
 		assert.Equal(t, plan.promised, shorter.promised)
 		return s, shorter

@@ -180,7 +180,7 @@ func (o options) measure(ctx context.Context, st *store, stdout io.Writer) (err 
 			s.spent += p.planned(plan.of(p))
 			continue
 		}
-		if plan, err = s.shorten(p, all[i:], plan); err != nil {
+		if plan, err = s.shorten(all[i:], plan); err != nil {
 			return err
 		}
 		s.scale, s.planned = plan.of(p), s.done

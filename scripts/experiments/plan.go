@@ -56,9 +56,10 @@ func minutes(all []part, s shortening) float64 {
 	return sum
 }
 
-// shorten is the plan from a part on, the first of those to come, as far as it is not promised: shorter than so far, where the machine takes longer than was planned, so that
+// shorten is the plan from the first of the parts to come on, as far as it is not promised: shorter than so far, where the machine takes longer than was planned, so that
 // everything still fits the budget. What it was when the part began stays with the data, because a part's runs are equally long.
-func (s *session) shorten(p part, toCome []part, plan shortening) (shortening, error) {
+func (s *session) shorten(toCome []part, plan shortening) (shortening, error) {
+	p := toCome[0]
 	if p.promised {
 		return plan, nil
 	}
