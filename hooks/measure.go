@@ -227,9 +227,13 @@ func (m *masterClock) synchronise(c comm.Comm) error {
 func agreeQuantum(c comm.Comm, given float64) (float64, error) {
 	q := given
 	if q <= 0 {
-		if comm.IsVirtual(c) {
+		switch r, rationed := c.(comm.Rationed); {
+		case rationed:
+			_, period := r.Quota()
+			q = max(machine.DefaultQuantum, period)
+		case comm.IsVirtual(c):
 			q = machine.DefaultQuantum
-		} else {
+		default:
 			q = machine.Quantum()
 		}
 	}

@@ -75,7 +75,7 @@ func (b *Balancer) outlook(target float64) Outlook {
 			continue
 		}
 		rate *= b.tempering(r)
-		if stay := stillToStay(age, here, levels.Visits()); stay < o.Stay {
+		if stay := stillToStay(age, here, levels.Visits(), o.blur()); stay < o.Stay {
 			o.Stay, o.Rank, o.Rate, o.Here, o.There = stay, r, rate, here, there
 		}
 	}
@@ -87,7 +87,7 @@ func (b *Balancer) outlook(target float64) Outlook {
 		}
 		age, here := levels.Stay()
 		if rate, _ := levels.Elsewhere(); here > 0 && rate*b.tempering(r) < b.level[r] {
-			o.Horizon = min(o.Horizon, max(0, stillToStay(age, here, levels.Visits())-delay))
+			o.Horizon = min(o.Horizon, max(0, stillToStay(age, here, levels.Visits(), o.blur())-delay))
 		}
 	}
 	o.Stay = max(0, o.Stay-delay)
@@ -97,13 +97,20 @@ func (b *Balancer) outlook(target float64) Outlook {
 	return o
 }
 
-// stillToStay returns in s how long a rate that has been at its level for age will stay there, where visits last mean: what is
+// blur is by how much visits that are equally long may seem to differ, in s: the balancer sees both ends of one up to a reaction late.
+func (o *Outlook) blur() float64 { return 2 * o.Reaction }
+
+// stillToStay returns in s how long a rate that has been at its level for age will stay there, where visits last mean, give or take blur: what is
 // left of the habit; of one that is hardly known, or outstayed, as long again as it has stayed already.
-func stillToStay(age, mean, visits float64) float64 {
-	if age >= mean {
-		return age
+func stillToStay(age, mean, visits, blur float64) float64 {
+	left := max(mean-age, (mean+blur-age)/2) // half of what is left at most, from when the visit may end on
+	switch {
+	case age < mean:
+		return max(left, age/visits)
+	case age < mean+blur:
+		return left
 	}
-	return max(mean-age, age/visits)
+	return age
 }
 
 // losses returns which part of the time a distribution loses against the perfect one, at the present rates and after the

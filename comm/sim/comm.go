@@ -21,6 +21,7 @@ type Comm struct {
 	clock  instant
 	offset time.Duration // of Now
 	speed  *profile
+	ration *ration // nil without a quota
 	resume event
 
 	// blocked and waiting say that the rank cannot run, and what for.
@@ -98,6 +99,10 @@ func (c *Comm) Now() time.Duration { return c.clock.duration() + c.offset }
 func (c *Comm) Work(units float64) {
 	if !(units >= 0) || math.IsInf(units, 1) {
 		panic(fmt.Sprintf("sim: Work(%v): work units are finite and not negative", units))
+	}
+	if c.ration != nil {
+		c.pass(c.ration.work(c.clock, units/c.slow, c.speed, c.s.maxTime))
+		return
 	}
 	c.pass(c.speed.work(c.clock, units/c.slow))
 }

@@ -42,6 +42,9 @@ type Config struct {
 	// Speed is each rank's speed, by rank. A rank without steps has speed 1.
 	Speed [][]Step
 
+	// Quotas are each rank's CPU quota, by rank; none where it is the zero value, or shorter. Speed is then that of the processor.
+	Quotas []Quota
+
 	// ClockOffset is added to what each rank's Now returns, by rank; none if shorter. A program must not compare
 	// the clocks of different ranks: different offsets catch one that does.
 	ClockOffset []time.Duration
@@ -99,6 +102,14 @@ func (c Config) Validate() error {
 			case i > 0 && !(s.From > steps[i-1].From && s.From <= longestTime):
 				fault("rank %d, step %d: from %v s does not come after the step from %v s", r, i, s.From, steps[i-1].From)
 			}
+		}
+	}
+	if len(c.Quotas) > c.Ranks {
+		fault("Quotas has %d entries for %d ranks", len(c.Quotas), c.Ranks)
+	}
+	for r, q := range c.Quotas {
+		for _, wrong := range q.faults() {
+			fault("rank %d: quota %+v: %s", r, q, wrong)
 		}
 	}
 	for _, f := range c.Faults {

@@ -12,6 +12,11 @@
 //
 // where speed is the rank's table of steps, integrated step by step: speed 0 is a rank that is stopped.
 //
+// A rank with a [Quota] works only while there is something left of its period's budget, which loads beside it use as well, whether it works or waits:
+//
+//	4 ms of 10    rank  ████████┄┄┄┄┄┄┄┄┄┄┄┄████████      turns of 3 ms    rank  ██████┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄████
+//	                                                                   load  ┄┄┄┄┄┄██┄┄┄┄┄┄┄┄┄┄┄┄████┄┄┄┄
+//
 // A message of n bytes whose send starts at time s, and whose receive is posted at time p, is received at
 //
 //	n <= Rendezvous:  max(p, s + Alpha + Beta·n)     the send is done at s
@@ -63,6 +68,6 @@
 //
 // # What it does not do
 //
-// Messages do not compete for the network: each has Alpha and Beta to itself. There is no time slicing, no memory
+// Messages do not compete for the network: each has Alpha and Beta to itself. Ranks do not take turns but with the loads of a quota. There is no memory
 // hierarchy, no loss. Ranks must not wait for each other by other means than their Comm.
 package sim

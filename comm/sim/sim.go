@@ -83,6 +83,9 @@ func newSimulation(cfg Config) *simulation {
 			steps = cfg.Speed[r]
 		}
 		c.speed = newProfile(steps)
+		if r < len(cfg.Quotas) {
+			c.ration = newRation(cfg.Quotas[r])
+		}
 		if r < len(cfg.ClockOffset) {
 			c.offset = cfg.ClockOffset[r]
 		}

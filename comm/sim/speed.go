@@ -42,10 +42,8 @@ func newProfile(steps []Step) *profile {
 // work returns the time in picoseconds, as a float because it may be infinite, that `units` need from t on:
 // the least d with units = ∫ speed from t to t+d.
 func (p *profile) work(t instant, units float64) float64 {
+	p.turnTo(t)
 	last := len(p.from) - 1
-	for p.piece < last && p.from[p.piece+1] <= t {
-		p.piece++
-	}
 	begin := t
 	for i := p.piece; units > 0; i++ {
 		need := units / p.speed[i] * picoseconds // +Inf where the rank is stopped
@@ -56,4 +54,20 @@ func (p *profile) work(t instant, units float64) float64 {
 		t = p.from[i+1]
 	}
 	return float64(t - begin)
+}
+
+// turnTo makes the piece that holds at t the present one.
+func (p *profile) turnTo(t instant) {
+	for p.piece < len(p.from)-1 && p.from[p.piece+1] <= t {
+		p.piece++
+	}
+}
+
+// at is the speed at t, and when it changes.
+func (p *profile) at(t instant) (speed float64, until instant) {
+	p.turnTo(t)
+	if p.piece == len(p.from)-1 {
+		return p.speed[p.piece], never
+	}
+	return p.speed[p.piece], p.from[p.piece+1]
 }

@@ -1,0 +1,82 @@
+package loops_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"shiftwork/comm/sim"
+	"shiftwork/lb"
+	"shiftwork/loops"
+)
+
+// Four ranks with 4 ms of every 10, whose periods begin at different times, and a load that shares rank 1's quota by turns of 3 ms. A load in the way costs up to three
+// quarters of the time; most of that goes, and without a load nothing does.
+func TestLeansUnderQuotas(t *testing.T) {
+	const phases = 4
+	for _, rows := range []int{4000, 8000} {
+		for _, want := range []struct {
+			cycle         float64 // s; 0: no load, infinite: one that stays
+			least, shifts float64
+		}{{0, 0, 0}, {math.Inf(1), 0.9, 3}, {6, 0.7, 4}, {2, 0.6, 6}} {
+			t.Run(fmt.Sprint(rows, " ", want.cycle), func(t *testing.T) {
+				t.Parallel()
+				off := lb.Auto()
+				off.Policy = lb.Off
+				var still, moving, ideal, shifts float64
+				for phase := range phases {
+					load := swinging{cycle: want.cycle}
+					if !math.IsInf(want.cycle, 1) {
+						load.began = want.cycle * float64(phase) / phases
+					}
+					machine := load.quotas(0.002 * float64(phase))
+					alone, on := sweeping(t, machine, rows, off), sweeping(t, machine, rows, lb.Auto())
+					still, moving, shifts = still+alone.Time, moving+on.Time, shifts+float64(on.Shifts)/phases
+					ideal += load.ideal(rationedTime)
+				}
+				t.Logf("%.2f s, balanced %.2f s, ideally %.2f s; %.1f movements", still/phases, moving/phases, ideal/phases, shifts)
+				assert.LessOrEqual(t, shifts, want.shifts)
+				if want.cycle == 0 {
+					assert.Less(t, moving, 1.01*still)
+					return
+				}
+				assert.Greater(t, (still-moving)/(still-ideal), want.least)
+			})
+		}
+	}
+}
+
+// rationedTime is how long, in s, the loops take under quotas without a load, if ranks never wait.
+const rationedTime = 4.0
+
+// quotas are those of four ranks, of which the first begins its periods so many s after the loop.
+func (l swinging) quotas(first float64) (quotas []sim.Quota) {
+	for r := range 4 {
+		phase := first + 0.0023*float64(r)
+		quotas = append(quotas, sim.Quota{Share: 0.4, Period: 0.01, Phase: phase - 0.01*float64(int(phase/0.01)), Slice: 0.003})
+	}
+	const end = 100 // s
+	for at := -l.began; l.cycle > 0 && at < end; at += l.cycle {
+		if until := min(at+l.cycle/2, end); until > 0 {
+			quotas[1].Loads = append(quotas[1].Loads, sim.Span{From: max(0, at), Until: until})
+		}
+	}
+	return quotas
+}
+
+// sweeping is a loop over so many rows that four ranks have under such quotas, for rationedTime: a sweep takes the longer the larger the grid is.
+func sweeping(t *testing.T, quotas []sim.Quota, rows int, cfg lb.Config) *loops.Report {
+	const columns = 1024
+	sweep := 6.4e-3 * float64(rows) * float64(rows) / 4000 / 4000 // s of CPU
+	return reportIn(t, sim.Config{Ranks: 4, Alpha: 2e-5, Beta: 1e-10, SendOverhead: 5e-6, Quotas: quotas}, func(c *sim.Comm) (*loops.Report, error) {
+		return loops.DOACROSS{
+			Outer: int(rationedTime * 1.6 / sweep), Rows: loops.Span(0, rows), Strip: loops.Span(0, columns), Quantum: 0.01, Reach: 1,
+			Arrays: []loops.Array{loops.NewMatrix(rows, columns)},
+			Body: func(block, strip loops.Range) {
+				c.Work(sweep / columns / float64(rows) * float64(block.Len()*strip.Len()))
+			},
+		}.Run(c, cfg)
+	})
+}
