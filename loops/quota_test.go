@@ -68,7 +68,7 @@ func (l swinging) quotas(first float64) (quotas []sim.Quota) {
 
 // sweeping is a loop over so many rows that four ranks have under such quotas, for rationedTime: a sweep takes the longer the larger the grid is.
 func sweeping(t *testing.T, quotas []sim.Quota, rows int, cfg lb.Config) *loops.Report {
-	const columns = 1024
+	const columns = 512
 	sweep := 6.4e-3 * float64(rows) * float64(rows) / 4000 / 4000 // s of CPU
 	return reportIn(t, sim.Config{Ranks: 4, Alpha: 2e-5, Beta: 1e-10, SendOverhead: 5e-6, Quotas: quotas}, func(c *sim.Comm) (*loops.Report, error) {
 		return loops.DOACROSS{

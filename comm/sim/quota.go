@@ -107,15 +107,15 @@ func (r *ration) load() (wants bool, until instant) {
 // wait goes on to t: the rank computes nothing.
 func (r *ration) wait(t instant) {
 	for r.at < t {
-		until := min(t, r.next)
+		length := min(t, r.next) - r.at
 		if r.left > 0 {
 			wants, change := r.load()
-			until = min(until, change)
+			length = min(length, change-r.at)
 			if wants {
-				until = r.run(false, min(until, r.at+r.left))
+				length = r.run(false, min(length, r.left))
 			}
 		}
-		r.pass(until)
+		r.pass(length)
 	}
 }
 
@@ -128,36 +128,36 @@ func (r *ration) work(t instant, units float64, speed *profile, limit instant) f
 	}
 	for units > 0 && r.at <= limit {
 		if r.left == 0 {
-			r.pass(r.next)
+			r.pass(r.next - r.at)
 			continue
 		}
 		now, change := speed.at(r.at)
 		wants, ends := r.load()
-		until := min(r.next, change, ends, r.at+r.left)
-		share := instant(1) // one of so many is for the rank
-		switch need := instant(math.Ceil(min(units/now*picoseconds, float64(limit)))); {
+		length := min(r.next, change, ends) - r.at
+		length = min(length, r.left)
+		need := instant(math.Ceil(min(units/now*picoseconds, float64(limit))))
+		did := instant(0)
+		switch {
 		case !wants:
-			until = r.run(true, min(until, r.at+need))
+			length = r.run(true, min(length, need))
+			did = length
 		case r.slice == 0:
-			share = 2
-			until = min(until, r.at+2*need)
-			r.spend(until - r.at)
+			length = min(length, 2*need)
+			r.spend(length)
+			did = length / 2
 		case r.turn > 0 && !r.mine || r.turn == 0 && r.mine:
-			until = r.run(false, until)
-			r.owed += until - r.at
-			r.pass(until)
-			continue
+			length = r.run(false, length)
+			r.owed += length
 		default:
-			until = r.run(true, min(until, r.at+need))
-			r.owed -= until - r.at
+			length = r.run(true, min(length, need))
+			r.owed -= length
+			did = length
 		}
-		did := (until - r.at) / share
 		r.used += did
-		units -= now * did.seconds()
-		if units < 1e-12*now {
+		if units -= now * did.seconds(); units < negligible*now {
 			units = 0
 		}
-		r.pass(until)
+		r.pass(length)
 	}
 	if units > 0 {
 		return math.Inf(1)
@@ -165,17 +165,20 @@ func (r *ration) work(t instant, units float64, speed *profile, limit instant) f
 	return float64(r.at - t)
 }
 
-// run lets the rank or the load compute until then, or the end of its turn, and returns when that is.
-func (r *ration) run(mine bool, until instant) instant {
+// negligible, in s, is what rounding leaves of work that is done.
+const negligible = 1e-12
+
+// run lets the rank or the load compute for so long, or to the end of its turn, and returns how long that is.
+func (r *ration) run(mine bool, length instant) instant {
 	if r.slice > 0 {
 		if r.mine != mine || r.turn == 0 {
 			r.mine, r.turn = mine, r.slice
 		}
-		until = min(until, r.at+r.turn)
-		r.turn -= until - r.at
+		length = min(length, r.turn)
+		r.turn -= length
 	}
-	r.spend(until - r.at)
-	return until
+	r.spend(length)
+	return length
 }
 
 // spend takes CPU time from the budget.
@@ -185,9 +188,9 @@ func (r *ration) spend(d instant) {
 	}
 }
 
-// pass goes on to t, no later than to the next period.
-func (r *ration) pass(t instant) {
-	if r.at = t; t == r.next {
+// pass goes on by so much, no farther than to the next period.
+func (r *ration) pass(length instant) {
+	if r.at += length; r.at == r.next {
 		r.next += r.period
 		r.left = r.budget
 	}
