@@ -35,9 +35,8 @@ const (
 	// trialBytes is how long a message is that tells what data takes to travel. Loops whose ranks have less are not measured: nothing that they move takes long.
 	trialBytes = 128 << 10
 	// Trials end after leastTrials of them and trialTime, the last one included, or after mostTrials. The first is only for what a network takes at once that is slow on
-	// average (a token bucket of some milliseconds), and for connections; the shortest of the others is free of competing loads: one alone took up to
-	// twice as long over 100 Mbit/s, and moves that would have paid were not made.
-	leastTrials, mostTrials = 4, 12
+	// average (a token bucket of some milliseconds), and for connections; the shortest of the others is free of competing loads.
+	leastTrials, mostTrials = 2, 12
 	trialTime               = 20 * time.Millisecond
 	// Under CPU quotas messages are quotaTrials times as long, and trials that take less than keptAway quota periods say nothing of the network: ranks were kept from
 	// their messages. Beside a load most of them were; by these a grid of 4000 x 4000 seemed to be as dear to move as over 200 Mbit/s, and was not moved.
