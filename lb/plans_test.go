@@ -502,3 +502,13 @@ func TestTheSlowestRankAlonePaysWhereAFullDivisionDoesNot(t *testing.T) {
 	}
 	assert.Equal(t, []string{"full", "worst", "none"}, chosen)
 }
+
+// A load that comes for 10 s each time is seen to come and go up to 1 s late.
+func TestStillToStay(t *testing.T) {
+	const mean, often, blur = 10, 8, 2
+	for age, left := range map[float64]float64{0: 10, 4: 6, 8: 2, 9: 1.5, 10: 1, 11.5: 0.25, 12: 12, 30: 30} {
+		assert.InDelta(t, left, stillToStay(age, mean, often, blur), 1e-12, "after %g s", age)
+	}
+	assert.InDelta(t, 9.0, stillToStay(9, mean, 1, blur), 1e-12, "what has come once need not be a habit")
+	assert.InDelta(t, 1.0, stillToStay(10, mean, 1, blur), 1e-12, "unless it lasts as long again")
+}
