@@ -50,7 +50,7 @@ test: lint test-nompi test-mpi
 # concurrent, those that start programs (which are built without it), and the long tests in virtual time, where one rank at a time computes.
 ALONE := filter|dist|pipeline|placement|lb|internal/(archtest|closedloop)|apps/internal/kernel|apps/shiftwork(/internal/report)?|scripts/experiments(/chart)?
 PROGRAMS := apps/e2e|docs/tutorial(/.*)?|scripts/bench|scripts/lab
-VIRTUAL := ALeanLeavesRows|ARepeatedLoopLearnsItsWeights|TheChosenBlockSizeIsWithinFivePercentOfTheBest|UniformLoopsDecideAsBefore|LeansAnswerALoadSoon
+VIRTUAL := ALeanLeavesRows|ARepeatedLoopLearnsItsWeights|TheChosenBlockSizeIsWithinFivePercentOfTheBest|UniformLoopsDecideAsBefore|LeansAnswerALoadSoon|LeansUnderQuotas
 test-nompi: setup
 	CGO_ENABLED=1 go test -race -skip '^Test($(VIRTUAL))$$' -timeout 8m -tags nompi \
 		$$(go list -tags nompi ./... | grep -vxE 'shiftwork/($(ALONE)|$(PROGRAMS))')

@@ -226,13 +226,10 @@ func (m *masterClock) synchronise(c comm.Comm) error {
 func agreeQuantum(c comm.Comm, given float64) (float64, error) {
 	q := given
 	if q <= 0 {
-		switch r, rationed := c.(comm.Rationed); {
-		case rationed:
+		if r, virtual := c.(comm.Rationed); virtual {
 			_, period := r.Quota()
 			q = max(machine.DefaultQuantum, period)
-		case comm.IsVirtual(c):
-			q = machine.DefaultQuantum
-		default:
+		} else {
 			q = machine.Quantum()
 		}
 	}

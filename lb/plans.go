@@ -57,6 +57,7 @@ func (b *Balancer) outlook(target float64) Outlook {
 		o.Horizon = end
 	}
 	o.Stay = math.Inf(1)
+	blur := 2 * o.Reaction // the balancer sees both ends of a visit up to a reaction late, so that equally long ones seem to differ
 	most := 0.0
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		most = max(most, math.Abs(b.want[r]-b.work[r]))
@@ -75,7 +76,7 @@ func (b *Balancer) outlook(target float64) Outlook {
 			continue
 		}
 		rate *= b.tempering(r)
-		if stay := stillToStay(age, here, levels.Visits(), o.blur()); stay < o.Stay {
+		if stay := stillToStay(age, here, levels.Visits(), blur); stay < o.Stay {
 			o.Stay, o.Rank, o.Rate, o.Here, o.There = stay, r, rate, here, there
 		}
 	}
@@ -87,7 +88,7 @@ func (b *Balancer) outlook(target float64) Outlook {
 		}
 		age, here := levels.Stay()
 		if rate, _ := levels.Elsewhere(); here > 0 && rate*b.tempering(r) < b.level[r] {
-			o.Horizon = min(o.Horizon, max(0, stillToStay(age, here, levels.Visits(), o.blur())-delay))
+			o.Horizon = min(o.Horizon, max(0, stillToStay(age, here, levels.Visits(), blur)-delay))
 		}
 	}
 	o.Stay = max(0, o.Stay-delay)
@@ -96,9 +97,6 @@ func (b *Balancer) outlook(target float64) Outlook {
 	}
 	return o
 }
-
-// blur is by how much visits that are equally long may seem to differ, in s: the balancer sees both ends of one up to a reaction late.
-func (o *Outlook) blur() float64 { return 2 * o.Reaction }
 
 // stillToStay returns in s how long a rate that has been at its level for age will stay there, where visits last mean, give or take blur: what is
 // left of the habit; of one that is hardly known, or outstayed, as long again as it has stayed already.

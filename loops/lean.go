@@ -69,11 +69,8 @@ func (d *DOACROSS) mayLean() bool { return d.Reach > 0 && len(d.Local) == 0 }
 // areRationed reports whether any rank has a CPU quota; every rank calls it.
 func areRationed(c comm.Comm) (bool, error) {
 	period := machine.QuotaPeriod() // s
-	if comm.IsVirtual(c) {
-		period = 0
-		if r, ok := c.(comm.Rationed); ok {
-			_, period = r.Quota()
-		}
+	if r, virtual := c.(comm.Rationed); virtual {
+		_, period = r.Quota()
 	}
 	longest, err := comm.AllreduceMax(c, period)
 	return longest > 0, err

@@ -54,8 +54,7 @@ const rationedTime = 4.0
 // quotas are those of four ranks, of which the first begins its periods so many s after the loop.
 func (l swinging) quotas(first float64) (quotas []sim.Quota) {
 	for r := range 4 {
-		phase := first + 0.0023*float64(r)
-		quotas = append(quotas, sim.Quota{Share: 0.4, Period: 0.01, Phase: phase - 0.01*float64(int(phase/0.01)), Slice: 0.003})
+		quotas = append(quotas, sim.Quota{Share: 0.4, Period: 0.01, Phase: math.Mod(first+0.0023*float64(r), 0.01), Slice: 0.003})
 	}
 	const end = 100 // s
 	for at := -l.began; l.cycle > 0 && at < end; at += l.cycle {

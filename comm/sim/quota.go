@@ -57,9 +57,8 @@ func (q Quota) faults() (wrong []string) {
 
 // ration is what is left of a quota.
 type ration struct {
-	Quota
 	period, budget instant
-	loads          []span
+	loads          *profile // 1 while a load wants to compute, 0 while none does
 
 	at     instant // until when all is accounted for
 	next   instant // when the next period begins
@@ -73,35 +72,21 @@ type ration struct {
 	owed  instant // what the load has had while both wanted to compute, less what the rank has
 }
 
-type span struct{ from, until instant }
-
 func newRation(q Quota) *ration {
 	if q.Share == 0 {
 		return nil
 	}
-	r := &ration{Quota: q, period: instantOf(q.Period), budget: instantOf(q.Share * q.Period), slice: instantOf(q.Slice)}
+	r := &ration{period: instantOf(q.Period), budget: instantOf(q.Share * q.Period), slice: instantOf(q.Slice)}
 	if r.next = instantOf(q.Phase); r.next == 0 {
 		r.next = r.period
 	}
 	r.left = r.budget
+	r.loads = &profile{from: []instant{0}, speed: []float64{0}}
 	for _, l := range q.Loads {
-		r.loads = append(r.loads, span{instantOf(l.From), instantOf(l.Until)})
+		r.loads.from = append(r.loads.from, instantOf(l.From), instantOf(l.Until))
+		r.loads.speed = append(r.loads.speed, 1, 0)
 	}
 	return r
-}
-
-// load reports whether a load wants to compute now, and when that ends.
-func (r *ration) load() (wants bool, until instant) {
-	for len(r.loads) > 0 && r.loads[0].until <= r.at {
-		r.loads = r.loads[1:]
-	}
-	switch {
-	case len(r.loads) == 0:
-		return false, never
-	case r.loads[0].from > r.at:
-		return false, r.loads[0].from
-	}
-	return true, r.loads[0].until
 }
 
 // wait goes on to t: the rank computes nothing.
@@ -109,9 +94,9 @@ func (r *ration) wait(t instant) {
 	for r.at < t {
 		length := min(t, r.next) - r.at
 		if r.left > 0 {
-			wants, change := r.load()
+			load, change := r.loads.at(r.at)
 			length = min(length, change-r.at)
-			if wants {
+			if load > 0 {
 				length = r.run(false, min(length, r.left))
 			}
 		}
@@ -132,20 +117,19 @@ func (r *ration) work(t instant, units float64, speed *profile, limit instant) f
 			continue
 		}
 		now, change := speed.at(r.at)
-		wants, ends := r.load()
-		length := min(r.next, change, ends) - r.at
-		length = min(length, r.left)
+		load, ends := r.loads.at(r.at)
+		length := min(r.left, min(r.next, change, ends)-r.at)
 		need := instant(math.Ceil(min(units/now*picoseconds, float64(limit))))
 		did := instant(0)
 		switch {
-		case !wants:
+		case load == 0:
 			length = r.run(true, min(length, need))
 			did = length
 		case r.slice == 0:
 			length = min(length, 2*need)
 			r.spend(length)
 			did = length / 2
-		case r.turn > 0 && !r.mine || r.turn == 0 && r.mine:
+		case r.mine == (r.turn == 0): // the rank's turn is over, or the load's is not
 			length = r.run(false, length)
 			r.owed += length
 		default:
@@ -203,7 +187,8 @@ func (c *Comm) Quota() (share, period float64) {
 	if c.ration == nil {
 		return 0, 0
 	}
-	return c.ration.Share, c.ration.Period
+	q := c.s.cfg.Quotas[c.rank]
+	return q.Share, q.Period
 }
 
 // CPUTime is how long this rank has computed, which under a quota it does not whenever it works.

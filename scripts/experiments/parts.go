@@ -100,6 +100,12 @@ func compared(name string, p place, w work, seconds float64, rounds int, loads [
 	}}
 }
 
+// dedicatedOnce is a compared cell with one dedicated run, which nothing that is promised depends on.
+func (c cell) dedicatedOnce() cell {
+	c.variants[2].rounds = 1
+	return c
+}
+
 func constantLoad() (cells []cell) {
 	slower, balanced := loaded(4)
 	for _, ws := range []int{1, 0} {
@@ -120,9 +126,7 @@ func oscillating(part string, periods int, seconds float64) (cells []cell) {
 func harmless() (cells []cell) {
 	fast := swinging(1, fastCycle, four.tau())
 	p := four.over(dear(8000, four))
-	cells = append(cells, cell{name: "dear-" + sor8000.String(), place: p, work: sor8000, seconds: 4, rounds: 5, variants: []variant{
-		off.beside(fast, 1.3), on.beside(fast, 1.3).traced(), dedicated.times(1),
-	}})
+	cells = append(cells, compared("dear-"+sor8000.String(), p, sor8000, 4, 5, fast, 1.3, 1.3).dedicatedOnce())
 	for _, w := range []work{mm500, sor(500), sor(1000), sor(2000)} {
 		cells = append(cells, cell{name: w.String(), place: four, work: w, seconds: 1.2, rounds: 5, variants: []variant{
 			with("off-fast", "--balance", "off").beside(fast, 1.4), with("on-fast", "--balance", "on").beside(fast, 1.4),
@@ -164,9 +168,7 @@ func network() (cells []cell) {
 		if w == sor4000 {
 			seconds = 5 // a movement takes more than a second, and is made once the load has lasted for longer: a run of 7 s beside it is over before that has paid
 		}
-		cells = append(cells, cell{name: w.String(), place: p, work: w, seconds: seconds, rounds: 5, variants: []variant{
-			off.beside(constant(1), slower), on.beside(constant(1), balanced).traced(), dedicated.times(1),
-		}})
+		cells = append(cells, compared(w.String(), p, w, seconds, 5, constant(1), slower, balanced).dedicatedOnce())
 		// Verifying computes all of it again, on the master's 0.4 CPU, with the plain loop: a few sweeps.
 		verify := with("verify", "--balance", "on", "--verify").beside(constant(1), balanced)
 		cells = append(cells, cell{name: verified(w), place: p, work: w, seconds: 0.25, rounds: 1, variants: []variant{verify}})
@@ -348,9 +350,7 @@ func beyond() (cells []cell) {
 		name  string
 		loads []cluster.Load
 	}{{"opposed", opposed}, {"quarter", quarter}, {"master", swinging(0, slowCycle, four.tau())}} {
-		c := compared(x.name+"-"+sor4000.String(), four, sor4000, 7, 2, x.loads, 1.6, 1.2)
-		c.variants[2].rounds = 1
-		cells = append(cells, c)
+		cells = append(cells, compared(x.name+"-"+sor4000.String(), four, sor4000, 7, 2, x.loads, 1.6, 1.2).dedicatedOnce())
 	}
 	slower, balanced := loaded(4)
 	cells = append(cells, compared("unbound-constant-"+sor4000.String(), four.unbound(), sor4000, 4, 3, constant(1), slower, balanced))
