@@ -339,7 +339,7 @@ func (s *Levels) dismiss() {
 			l := &s.others[at]
 			l.passed++
 			if l.lasting == 0 {
-				l.weight++
+				l.weight = min(l.weight+1, stepMemory)
 				l.add(s.suspect, s.suspectSeconds)
 			}
 			l.forget()

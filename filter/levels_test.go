@@ -88,6 +88,18 @@ func TestLevelsLearnsThatDipsPass(t *testing.T) {
 	assert.Equal(t, 1, s.Changes())
 }
 
+func TestLevelsRestsOnAtMostSoManySamples(t *testing.T) {
+	var s Levels
+	rng := rand.New(rand.NewPCG(1, 4))
+	for range 3 * stepMemory { // a level that is known from dips alone
+		feed(&s, rng, 10, 0.02, 10)
+		s.Next(5)
+	}
+	feed(&s, rng, 5, 0.02, 2)
+	require.InDelta(t, 5, s.Level(), 0.2)
+	assert.Equal(t, stepMemory, s.Samples())
+}
+
 func TestLevelsBelievesAKnownLevelAtOnce(t *testing.T) {
 	var s Levels
 	rng := rand.New(rand.NewPCG(1, 5))

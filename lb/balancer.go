@@ -364,21 +364,17 @@ func (b *Balancer) shortest() float64 {
 }
 
 // finishFree halves the way to the projected end, T_bal, with each interaction, so that the ranks end together, until
-// an interaction costs more than it can bring.
+// an interaction costs more than it can bring. That is final, so it goes by what ranks have told: what they may have done since is a guess.
 func (b *Balancer) finishFree(d *Decision, m balance) {
-	left := 0.0
-	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-		left += b.work[r]
-	}
 	known := m.slowest >= 0 // there are rates and there is work
 	end := m.balanced
 	if !known {
 		end = b.timeLeft()
 	}
 	switch {
-	case b.cfg.Policy == Off || left == 0 || b.loop.Ranks-b.loop.FirstWorker < 2:
+	case b.cfg.Policy == Off || b.heard.owned == 0 || b.loop.Ranks-b.loop.FirstWorker < 2:
 		d.Final = true
-	case known && m.balanced < b.shortest() && len(d.Transfers) == 0:
+	case known && b.told(m) < b.shortest() && len(d.Transfers) == 0:
 		d.Final = true
 		if b.cfg.Policy == On {
 			d.Reason += "; the loop ends before another interaction pays"
@@ -386,6 +382,15 @@ func (b *Balancer) finishFree(d *Decision, m balance) {
 	case end/2 < d.Period:
 		d.Period, d.Limit = max(end/2, b.period.interact), "end"
 	}
+}
+
+// told is T_bal in s of the work that is left by the statuses, of which m holds what was not yet done at their age.
+func (b *Balancer) told(m balance) float64 {
+	left := 0.0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		left += b.work[r]
+	}
+	return m.balanced * b.heard.owned / left
 }
 
 // pipelined reports whether an instruction is obeyed one interaction after the one that it answers.

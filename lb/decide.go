@@ -301,10 +301,11 @@ func (b *Balancer) planBlocks() {
 // neighbours are.
 func (b *Balancer) keepOrder() {
 	have, want, least := b.block.Bounds, b.spare.Bounds, max(1, b.divider.Least)
-	for k := 1; k+1 < len(have); k++ {
+	first := b.loop.FirstWorker + 1
+	for k := first; k+1 < len(have); k++ {
 		want[k] = min(max(want[k], have[k-1]+least), have[k+1]-least)
 	}
-	for k := 1; k < len(have); k++ {
+	for k := first; k < len(have); k++ {
 		if want[k]-want[k-1] < least { // ranks have less already
 			copy(want, have)
 			return

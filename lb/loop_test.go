@@ -356,3 +356,36 @@ func TestDirectWithWeightsMovesUnits(t *testing.T) {
 	})
 	assert.Empty(t, d.Transfers, d.Reason)
 }
+
+// Sixteen ranks that share a processor have done one phase each, told of it at once, and wait for the others ever since: what they may have done meanwhile, had they
+// gone on so fast, is more than all. Nothing but what they tell ends the balancing of a Free loop.
+func TestAFreeLoopIsOverWhenRanksSaySo(t *testing.T) {
+	const ranks, all = 16, 5712.0
+	for _, period := range []float64{0, 0.05} {
+		b, err := New(Config{Period: period}, Loop{Ranks: ranks, Movement: Direct, Free: true, Quantum: 4e-3, Interact: 88e-6})
+		require.NoError(t, err)
+		statuses := make([]Status, ranks)
+		told := func(k int, done, computed, elapsed, owned float64) Decision {
+			for r := range statuses {
+				statuses[r] = Status{Rank: r, Interaction: k, Obeyed: k - 1, Units: done, Compute: computed, Elapsed: elapsed, Age: 0.1, Phases: 1, PhasesLeft: -1,
+					Owned: owned, OwnedIterations: int(owned / 16), Least: 4}
+			}
+			return b.Decide(statuses)
+		}
+		assert.False(t, told(0, 16, 110e-6, 111e-6, all).Final)
+		for k := 1; k < 9; k++ {
+			d := told(k, all/8, 40e-3, 400e-3, all*float64(8-k)/8)
+			assert.Equal(t, k == 8, d.Final, "period %v, %d of 8 done: %s", period, k, d.Reason)
+		}
+	}
+}
+
+// Whoever is no worker gets no iterations, also where boundaries move one by one.
+func TestADedicatedMasterStaysWithoutWork(t *testing.T) {
+	start := dist.Even(dist.Span(0, 100), 3, 1)
+	b, err := New(Config{NoThreshold: true, NoCostBenefit: true, Filter: "raw", Period: 1}, Loop{Ranks: 3, FirstWorker: 1, Movement: Adjacent, OneByOne: true, Start: start})
+	require.NoError(t, err)
+	d := b.Decide([]Status{{}, {Rank: 1, Obeyed: -1, Units: 50, Compute: 1, Elapsed: 2, Phases: 1, PhasesLeft: 1000, Owned: 50, OwnedIterations: 50},
+		{Rank: 2, Obeyed: -1, Units: 50, Compute: 2, Elapsed: 2, Phases: 1, PhasesLeft: 1000, Owned: 50, OwnedIterations: 50}})
+	assert.Equal(t, []int{0, 0, 67, 100}, d.To.Bounds)
+}

@@ -155,10 +155,10 @@ const (
 )
 
 // sample returns for how long, in s, a loop must have been measured before the work and the computing time of a rank make a first rate: in
-// less than some quanta chance decides whether it was on its core (15). Who sets the period has chosen what to believe.
+// less than some quanta chance decides whether it was on its core (15). Who sets a shorter period has chosen to believe that.
 func (p *period) sample() float64 {
 	if p.fixed > 0 {
-		return 0
+		return measuredShare * min(p.fixed, p.quantum)
 	}
 	return measuredShare * p.quantum
 }

@@ -403,7 +403,7 @@ func (b *Balancer) adopt(statuses []Status) {
 	b.loop.Weights = p.weights
 	b.outcome = outcome{}                 // what was promised rested on other weights
 	b.answer.pending = false              // and what the rates were taken for
-	b.common = 1                          // levels are found anew, from rates as they were
+	b.common, b.fickle = 1, b.fickle[:0]  // levels are found anew, from rates as they were
 	spec, _ := filter.Parse(b.cfg.Filter) // New has checked it
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		k, h := rank{}, &p.history[r]

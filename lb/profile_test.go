@@ -334,6 +334,7 @@ func TestRatesAreConvertedToNewWeights(t *testing.T) {
 			d := b.Decide(st)
 			require.Empty(t, d.Transfers, d.Reason)
 			if len(d.Profile) > 0 {
+				b.fickle = append(b.fickle, 1) // as if it came and went
 				require.Zero(t, version, "announced once")
 				require.Equal(t, 8, k, "at the second measurement")
 				weights, err = b.profile.grid.Weights(d.Profile)
@@ -344,6 +345,7 @@ func TestRatesAreConvertedToNewWeights(t *testing.T) {
 			if version == 0 {
 				continue
 			}
+			require.Empty(t, b.fickle, "levels are found anew")
 			for r := range speed {
 				require.InEpsilon(t, weights.Units(block.Range(r))/(truth.Units(block.Range(r))/speed[r]), b.level[r], 1e-9)
 				require.Equal(t, k, b.ranks[r].levels.Samples(), "the latest 8 samples are kept, and those since")

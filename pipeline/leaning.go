@@ -50,8 +50,9 @@ func (l Leaning) Predict(block int) float64 {
 // WireBound reports whether messages on their way set the pace, and not the processor: then leans of one batch are fastest.
 func (l Leaning) WireBound() bool { return l.Wire > l.Work }
 
-// Strips is how many strips, from least to most, take the shortest time, and the most of those that take equally long.
+// Strips is how many strips, from least (at least 1) to most, take the shortest time, and the most of those that take equally long.
 func (l Leaning) Strips(least, most int) int {
+	least = max(1, least)
 	best, shortest := least, math.Inf(1)
 	for n := least; n <= most; n++ {
 		if t := l.Predict(ceilDiv(l.Iterations, n)); t <= shortest {

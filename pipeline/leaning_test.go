@@ -69,4 +69,5 @@ func TestOneStripOfALean(t *testing.T) {
 
 func TestStripsThatCostNothing(t *testing.T) {
 	assert.Equal(t, 64, pipeline.Leaning{Iterations: 100, Work: 1e-6, Sweeps: 9, Batches: 2}.Strips(4, 64))
+	assert.Equal(t, 64, pipeline.Leaning{Iterations: 100, Work: 1e-6, Sweeps: 9, Batches: 2}.Strips(0, 64), "fewer than one: one")
 }
