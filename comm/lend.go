@@ -35,11 +35,14 @@ func Lend(c Comm, to, tag int, b []byte) (Request, error) {
 	e.Uint64(address)
 	e.Int(len(b))
 	var err error
-	if l.taken, err = c.Irecv(to, tagTaken, nil); err != nil {
+	if l.offer, err = c.Isend(to, tag, e.Message()); err == nil {
+		l.taken, err = c.Irecv(to, tagTaken, nil)
+	}
+	if err != nil {
+		l.pin.Unpin()
 		return nil, err
 	}
-	l.offer, err = c.Isend(to, tag, e.Message())
-	return l, err
+	return l, nil
 }
 
 // offerBytes is how long the message is that says where something lent lies, and how long it is.

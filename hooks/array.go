@@ -27,9 +27,6 @@ type InPlace interface {
 	Bytes(r dist.Range) []byte
 }
 
-// pieceBytes is the longest message that a movement sends; MPI counts in 32-bit ints.
-const pieceBytes = 1 << 30
-
 // mover carries the data of iterations between ranks.
 type mover struct {
 	c       comm.Comm
@@ -64,10 +61,8 @@ func (m *mover) paused(began time.Duration) {
 func (m *mover) give(to int, r dist.Range) error {
 	for _, a := range m.arrays {
 		if p, ok := a.(InPlace); ok {
-			for b := range slices.Chunk(p.Bytes(r), pieceBytes) {
-				if err := m.lend(to, b); err != nil {
-					return err
-				}
+			if err := m.lend(to, p.Bytes(r)); err != nil {
+				return err
 			}
 			continue
 		}
@@ -118,14 +113,13 @@ func (m *mover) giveParts(to, tag int, header []byte, parts []part) error {
 func (m *mover) take(from int, r dist.Range) error {
 	for i, a := range m.arrays {
 		if p, ok := a.(InPlace); ok {
-			for b := range slices.Chunk(p.Bytes(r), pieceBytes) {
-				st, err := m.borrow(from, func(int) []byte { return b })
-				if err != nil {
-					return err
-				}
-				if st.Len != len(b) {
-					return fmt.Errorf("array %d, iterations %v: rank %d sent %d bytes, %d expected: do all ranks list the same arrays?", i, r, from, st.Len, len(b))
-				}
+			b := p.Bytes(r)
+			st, err := m.borrow(from, func(int) []byte { return b })
+			if err != nil {
+				return err
+			}
+			if st.Len != len(b) {
+				return fmt.Errorf("array %d, iterations %v: rank %d sent %d bytes, %d expected: do all ranks list the same arrays?", i, r, from, st.Len, len(b))
 			}
 			continue
 		}
@@ -165,13 +159,12 @@ func (m *mover) receive(from int, r dist.Range) (coming []message, err error) {
 		}
 	}
 	for _, a := range m.arrays {
-		for b := range slices.Chunk(a.(InPlace).Bytes(r), pieceBytes) {
-			q, err := comm.Iborrow(m.c, from, tagData, b)
-			if err != nil {
-				return nil, err
-			}
-			coming = append(coming, message{q, len(b)})
+		b := a.(InPlace).Bytes(r)
+		q, err := comm.Iborrow(m.c, from, tagData, b)
+		if err != nil {
+			return nil, err
 		}
+		coming = append(coming, message{q, len(b)})
 	}
 	return coming, nil
 }

@@ -69,6 +69,25 @@ var lending = []property{
 		r.wait(out)
 	}},
 
+	{"a loan that fails leaves nothing behind", 2, func(r rank) {
+		lent := pattern(1000, 1)
+		if r.Rank() == 0 {
+			_, err := comm.Lend(r.Comm, 1, -1, lent)
+			r.holds(err != nil, "a negative tag was accepted")
+			q, err := comm.Lend(r.Comm, 1, 305, lent)
+			r.works(err)
+			r.wait(q)
+		}
+		if r.Rank() == 1 {
+			found, err := r.Probe(0, 305)
+			r.works(err)
+			b := make([]byte, len(lent))
+			_, err = comm.Borrow(r.Comm, found, func(n int) []byte { return b[:n] })
+			r.works(err)
+			r.holds(bytes.Equal(b, lent), "another loan arrived")
+		}
+	}},
+
 	{"who lends more than there is room for is told, and nothing is written", 2, func(r rank) {
 		switch {
 		case !comm.CanRead(r.Comm, (r.Rank()+1)%2): // a truncated message: another property

@@ -260,6 +260,7 @@ var messages = []property{
 		all("a rank past the last", r.Size(), 151, true)
 		all("rank -2", -2, 151, true)
 		all("a negative tag", r.Rank(), -1, true)
+		all("a tag of more than 32 bits", r.Rank(), 1<<32+151, true)
 		all("a negative tag of any", comm.Any, -1, false)
 		bad("Send to any", r.Send(comm.Any, 151, b))
 		_, err := r.Isend(comm.Any, 151, b)

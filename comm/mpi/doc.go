@@ -56,10 +56,11 @@
 // through shared memory, unless OMPI_MCA_btl_vader_single_copy_mechanism is set. It also raises the limit up to which
 // messages arrive without the sender's help to that of TCP, 64 KiB, unless OMPI_MCA_btl_vader_eager_limit is
 // set, and makes room for 250 of them from each rank, unless OMPI_MCA_btl_vader_segment_size and OMPI_MCA_btl_vader_fbox_size are: in a pipeline
-// the sender of a strip goes on computing and cannot help, and may be many strips ahead.
+// the sender of a strip goes on computing and cannot help, and may be many strips ahead. Longer ones travel in pieces of 256 KiB, unless
+// OMPI_MCA_btl_vader_max_send_size is set.
 //
 // # What it does not do
 //
 // It offers none of MPI's collectives, datatypes or topologies: package comm builds the few collectives that
-// Shiftwork needs from the same operations on every transport. Messages are limited to 2 GiB - 1 by MPI's int counts.
+// Shiftwork needs from the same operations on every transport.
 package mpi

@@ -29,7 +29,6 @@ import "C"
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"runtime"
 	"strings"
@@ -39,6 +38,7 @@ import (
 	gompi "github.com/sbromberger/gompi"
 
 	"shiftwork/comm"
+	"shiftwork/comm/internal/ranks"
 	"shiftwork/internal/machine"
 )
 
@@ -207,12 +207,12 @@ func (c *Comm) Recv(from, tag int, b []byte) (comm.Status, error) {
 }
 
 func (c *Comm) Isend(to, tag int, b []byte) (comm.Request, error) {
-	if err := c.check("send", to, tag, len(b), false); err != nil {
+	if err := c.check("send", to, tag, false); err != nil {
 		return nil, err
 	}
 	r := c.request("send", to, tag, b)
 	var done C.int
-	code := C.sw_isend(address(b), C.int(len(b)), C.int(to), C.int(tag), &r.handle, &done)
+	code := C.sw_isend(address(b), C.longlong(len(b)), C.int(to), C.int(tag), &r.handle, &done)
 	if code != C.MPI_SUCCESS {
 		r.release()
 		return nil, c.fail("send", to, tag, code)
@@ -223,11 +223,11 @@ func (c *Comm) Isend(to, tag int, b []byte) (comm.Request, error) {
 }
 
 func (c *Comm) Irecv(from, tag int, b []byte) (comm.Request, error) {
-	if err := c.check("receive", from, tag, len(b), true); err != nil {
+	if err := c.check("receive", from, tag, true); err != nil {
 		return nil, err
 	}
 	r := c.request("receive", from, tag, b)
-	if code := C.sw_irecv(address(b), C.int(len(b)), source(from), C.int(tag), &r.handle); code != C.MPI_SUCCESS {
+	if code := C.sw_irecv(address(b), C.longlong(len(b)), source(from), C.int(tag), &r.handle); code != C.MPI_SUCCESS {
 		r.release()
 		return nil, c.fail("receive", from, tag, code)
 	}
@@ -250,7 +250,7 @@ func (c *Comm) Iprobe(from, tag int) (comm.Status, bool, error) {
 }
 
 func (c *Comm) probe(from, tag int, w *C.sw_waiter) (comm.Status, bool, error) {
-	if err := c.check("probe", from, tag, 0, true); err != nil {
+	if err := c.check("probe", from, tag, true); err != nil {
 		return comm.Status{}, false, err
 	}
 	var found C.int
@@ -329,15 +329,19 @@ func pause(w C.sw_waiter) {
 
 // request is one Isend or Irecv under way. It pins its buffer, because C holds the address between calls.
 type request struct {
-	c         *Comm
-	handle    C.MPI_Request
-	pin       runtime.Pinner
-	op        string
-	peer, tag int
-	bytes     int // of its buffer
-	done      bool
-	status    comm.Status
+	c            *Comm
+	before, next *request // in underWay
+	handle       C.MPI_Request
+	pin          runtime.Pinner
+	op           string
+	peer, tag    int
+	bytes        int // of its buffer
+	done         bool
+	status       comm.Status
 }
+
+// underWay is the latest request of those that are not finished. MPI reads or writes their buffers although the program may have forgotten them, as after an error.
+var underWay *request
 
 func (c *Comm) request(op string, peer, tag int, b []byte) *request {
 	var r *request
@@ -350,6 +354,10 @@ func (c *Comm) request(op string, peer, tag int, b []byte) *request {
 	if len(b) > 0 {
 		r.pin.Pin(unsafe.SliceData(b))
 	}
+	if r.next = underWay; underWay != nil {
+		underWay.before = r
+	}
+	underWay = r
 	return r
 }
 
@@ -362,6 +370,15 @@ func (r *request) finish() comm.Status {
 
 func (r *request) release() {
 	r.pin.Unpin()
+	if r.before != nil {
+		r.before.next = r.next
+	} else {
+		underWay = r.next
+	}
+	if r.next != nil {
+		r.next.before = r.before
+	}
+	r.before, r.next = nil, nil
 	r.c.free = append(r.c.free, r)
 }
 
@@ -402,19 +419,8 @@ func (r *request) Wait() (comm.Status, error) {
 }
 
 // check refuses what MPI would end the job for, or silently misread.
-func (c *Comm) check(op string, peer, tag, n int, any bool) error {
-	var err error
-	switch {
-	case peer < 0 && !(any && peer == comm.Any), peer >= c.size:
-		err = fmt.Errorf("there is no rank %d: ranks are 0 to %d", peer, c.size-1)
-	case tag < 0:
-		err = errors.New("tags are 0 or more")
-	case n > math.MaxInt32:
-		err = fmt.Errorf("%d bytes in one message: MPI takes at most %d", n, math.MaxInt32)
-	default:
-		return nil
-	}
-	return &comm.Error{Op: op, Rank: c.rank, Peer: peer, Tag: tag, Err: err}
+func (c *Comm) check(op string, peer, tag int, wild bool) error {
+	return ranks.Check(op, c.rank, c.size, peer, tag, wild)
 }
 
 func (c *Comm) fail(op string, peer, tag int, code C.int) error {

@@ -3,7 +3,9 @@
 package mpi_test
 
 import (
+	"bytes"
 	"fmt"
+	"math"
 	"os"
 	"runtime"
 	"strconv"
@@ -86,6 +88,10 @@ func rank(c *mpi.Comm, what string) error {
 		return allocate(c)
 	case "seldom":
 		return countOthers(c)
+	case "long":
+		return longMessages(c)
+	case "forgotten":
+		return forgotten(c)
 	case "ahead":
 		return ahead(c)
 	default:
@@ -257,6 +263,78 @@ func besideGompi(c *mpi.Comm) error {
 		return fmt.Errorf("got %q from gompi and %q from ours", theirs, b[:st.Len])
 	}
 	return nil
+}
+
+// MPI counts in ints, our messages may be longer.
+func TestMessagesOfMoreThanTwoGiB(t *testing.T) {
+	if machine.MemoryLeft() < 8<<30 {
+		t.Skip("less than 8 GiB of memory are left")
+	}
+	r := job(t, 2*time.Minute, 2, "long")
+	require.Equal(t, 0, r.Code, r.Stderr)
+}
+
+func longMessages(c *mpi.Comm) error {
+	const tag, parts = 7, 3
+	for _, bytes := range []int{10, math.MaxInt32 + 12345} {
+		b := make([]byte, bytes+c.Rank()) // the receiver has room for one more
+		at := func(part int) int { return part * (bytes - 1) / (parts - 1) }
+		if c.Rank() == 0 {
+			for part := range parts {
+				b[at(part)] = byte(1 + part)
+			}
+			if err := c.Send(1, tag, b); err != nil {
+				return err
+			}
+			continue
+		}
+		found, err := c.Probe(0, tag)
+		if err != nil {
+			return err
+		}
+		st, err := c.Recv(0, tag, b)
+		if err != nil {
+			return err
+		}
+		if found.Len != bytes || st.Len != bytes {
+			return fmt.Errorf("%d bytes: found %d, received %d", bytes, found.Len, st.Len)
+		}
+		for part := range parts {
+			if b[at(part)] != byte(1+part) {
+				return fmt.Errorf("%d bytes: byte %d is %d", bytes, at(part), b[at(part)])
+			}
+		}
+	}
+	return nil
+}
+
+// What a program forgets to wait for, as after an error, MPI still writes to: the buffer stays where it is, and the garbage collector has no complaint.
+func TestForgottenRequests(t *testing.T) {
+	r := job(t, time.Minute, 2, "forgotten")
+	require.Equal(t, 0, r.Code, r.Stderr)
+}
+
+func forgotten(c *mpi.Comm) error {
+	const tag = 8
+	if c.Rank() == 0 {
+		for range 100 {
+			if _, err := c.Irecv(1, tag, make([]byte, 1000)); err != nil {
+				return err
+			}
+		}
+	}
+	for range 3 {
+		runtime.GC()
+	}
+	if err := comm.Barrier(c); err != nil {
+		return err
+	}
+	for range 100 * c.Rank() {
+		if err := c.Send(0, tag, bytes.Repeat([]byte{1}, 1000)); err != nil {
+			return err
+		}
+	}
+	return comm.Barrier(c)
 }
 
 // BenchmarkPingPong compares the latency of comm/mpi with raw blocking gompi, two ranks a core each, in one run.

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "nonblocking.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sched.h>
@@ -115,7 +116,39 @@ static void fill(sw_status *out, MPI_Status *in)
 {
 	out->source = in->MPI_SOURCE;
 	out->tag = in->MPI_TAG;
-	MPI_Get_count(in, MPI_BYTE, &out->len);
+	MPI_Count bytes;
+	MPI_Get_elements_x(in, MPI_BYTE, &bytes);
+	out->len = bytes;
+}
+
+/*
+ * MPI counts in ints. So many bytes as do not fit one are one element of a type of that length, which the caller frees: MPI keeps it for as long as it needs it. Such a message
+ * matches a receive that is described otherwise: both are of bytes.
+ */
+static int describe(long long len, int *count, MPI_Datatype *type)
+{
+	enum { PART = 1 << 20 };
+	*count = (int)len;
+	*type = MPI_BYTE;
+	if (len <= INT_MAX)
+		return MPI_SUCCESS;
+	*count = 1;
+	int lengths[] = {(int)(len / PART), (int)(len % PART)};
+	MPI_Aint places[] = {0, (MPI_Aint)(len - len % PART)};
+	MPI_Datatype part, types[] = {MPI_DATATYPE_NULL, MPI_BYTE};
+	int code = MPI_Type_contiguous(PART, MPI_BYTE, &part);
+	if (code != MPI_SUCCESS)
+		return code;
+	types[0] = part;
+	code = MPI_Type_create_struct(2, lengths, places, types, type);
+	MPI_Type_free(&part);
+	return code == MPI_SUCCESS ? MPI_Type_commit(type) : code;
+}
+
+static void forget(MPI_Datatype *type)
+{
+	if (*type != MPI_BYTE)
+		MPI_Type_free(type);
 }
 
 /*
@@ -284,19 +317,30 @@ int sw_node(int *node)
 	return code;
 }
 
-int sw_isend(const void *buf, int len, int to, int tag, MPI_Request *req, int *done)
+int sw_isend(const void *buf, long long len, int to, int tag, MPI_Request *req, int *done)
 {
-	int code = MPI_Isend(buf, len, MPI_BYTE, to, tag, comm, req);
+	MPI_Datatype type;
+	int count, code = describe(len, &count, &type);
 	*done = 0;
+	if (code != MPI_SUCCESS)
+		return code;
+	code = MPI_Isend(buf, count, type, to, tag, comm, req);
+	forget(&type);
 	if (code != MPI_SUCCESS)
 		return code;
 	/* A small message has left already: save the caller a second call. */
 	return OUR_TEST(MPI_Test(req, done, MPI_STATUS_IGNORE));
 }
 
-int sw_irecv(void *buf, int len, int from, int tag, MPI_Request *req)
+int sw_irecv(void *buf, long long len, int from, int tag, MPI_Request *req)
 {
-	return MPI_Irecv(buf, len, MPI_BYTE, from, tag, comm, req);
+	MPI_Datatype type;
+	int count, code = describe(len, &count, &type);
+	if (code != MPI_SUCCESS)
+		return code;
+	code = MPI_Irecv(buf, count, type, from, tag, comm, req);
+	forget(&type);
+	return code;
 }
 
 int sw_test(MPI_Request *req, int *done, sw_status *st)

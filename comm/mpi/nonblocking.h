@@ -6,7 +6,8 @@
 
 /* What a finished operation or a probe tells. */
 typedef struct {
-	int source, tag, len;
+	int source, tag;
+	long long len; /* bytes */
 } sw_status;
 
 /* One wait: all zero but for bytes before the first call, and kept between calls. */
@@ -26,8 +27,8 @@ void sw_spin(long long ns, bool shared);
 int sw_neighbours(int machine, double share, int *ranks, int *cores, double *shares);
 /* node is the least rank of those that share memory with this one, as MPI sees it. */
 int sw_node(int *node);
-int sw_isend(const void *buf, int len, int to, int tag, MPI_Request *req, int *done);
-int sw_irecv(void *buf, int len, int from, int tag, MPI_Request *req);
+int sw_isend(const void *buf, long long len, int to, int tag, MPI_Request *req, int *done);
+int sw_irecv(void *buf, long long len, int from, int tag, MPI_Request *req);
 int sw_test(MPI_Request *req, int *done, sw_status *st);
 /*
  * Both return soon, with done or found 0 where nothing has come yet (but for SW_BLOCK): the caller then sleeps, as w says, and calls again. It does that in Go because a call into C that lasts costs
