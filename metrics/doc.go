@@ -28,6 +28,8 @@
 //	shiftwork_rank_units_total               work units done
 //	shiftwork_rank_compute_seconds_total     and likewise wait, move: where the time went until the last interaction
 //
+// A loop of a name that ran before goes on counting from there: no total falls.
+//
 // # What it does not do
 //
 // Without balancing there are no interactions, and so no values of ranks before the end. It serves nothing over the network.

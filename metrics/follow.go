@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"time"
 
@@ -16,8 +17,8 @@ import (
 
 // Follow hands the events of a recording to r while it is being written, and returns when its loops have ended: when patience
 // has passed since the end of the last one and nothing came behind it. It waits for the file to appear. A file that becomes
-// shorter is a new recording; the values of the one before go on from where they were. tick is called after each look at
-// the file, of which there is one a second, or one each patience if that is shorter.
+// shorter, or has another first event, is a new recording; the values of the one before go on from where they were. tick is
+// called after each look at the file, of which there is one a second, or one each patience if that is shorter.
 func Follow(ctx context.Context, path string, patience time.Duration, r hooks.Recorder, tick func() error) error {
 	f := follower{path: path, to: r}
 	for {
@@ -47,6 +48,7 @@ type follower struct {
 	to    hooks.Recorder
 	at    int64
 	line  int
+	first []byte // the lines as far as the first event, whose time and measurements no other recording has
 	ended bool
 	quiet time.Time // since when there is nothing new
 }
@@ -61,16 +63,18 @@ func (f *follower) read() (news bool, err error) {
 		return false, err
 	}
 	defer file.Close()
-	info, err := file.Stat()
+	b, err := f.rest(file)
 	if err != nil {
 		return false, err
 	}
-	if info.Size() < f.at {
-		f.at, f.line, f.ended = 0, 0, false
-	}
-	b, err := io.ReadAll(io.NewSectionReader(file, f.at, info.Size()-f.at))
-	if err != nil {
+	// Only now, so that what was read is of the same recording, too.
+	if same, err := f.same(file); err != nil {
 		return false, err
+	} else if !same {
+		f.at, f.line, f.first, f.ended = 0, 0, nil, false
+		if b, err = f.rest(file); err != nil {
+			return false, err
+		}
 	}
 	for {
 		n := bytes.IndexByte(b, '\n')
@@ -78,13 +82,30 @@ func (f *follower) read() (news bool, err error) {
 			return news, nil
 		}
 		news = true
-		f.line++
+		if f.line++; f.line <= 2 {
+			f.first = append(f.first, b[:n+1]...)
+		}
 		if err := f.take(b[:n]); err != nil {
 			return news, fmt.Errorf("%s, line %d: %w", f.path, f.line, err)
 		}
 		b = b[n+1:]
 		f.at += int64(n + 1)
 	}
+}
+
+// rest is what the file has behind the lines that were taken in.
+func (f *follower) rest(file io.ReaderAt) ([]byte, error) {
+	return io.ReadAll(io.NewSectionReader(file, f.at, math.MaxInt64-f.at))
+}
+
+// same tells whether the file still is the recording of which lines were taken in.
+func (f *follower) same(file *os.File) (bool, error) {
+	info, err := file.Stat()
+	if err != nil || info.Size() < f.at {
+		return false, err
+	}
+	first, err := io.ReadAll(io.NewSectionReader(file, 0, int64(len(f.first))))
+	return bytes.Equal(first, f.first), err
 }
 
 func (f *follower) take(line []byte) error {

@@ -1,7 +1,9 @@
 package metrics
 
 import (
+	"math"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,13 +29,43 @@ type File struct {
 	interactions, shifts, moved         *prometheus.CounterVec
 	rate, iterations                    *prometheus.GaugeVec
 	units, compute, wait, move          *prometheus.CounterVec
+	totals                              map[key]*total // of these four
+}
+
+type key struct {
+	of         *prometheus.CounterVec
+	rank, loop string
+}
+
+// total is a rank's counter over all runs of a loop, each of which counts by its statuses until a report says better. Where that
+// is less, the counter waits: one that fell would be one that began anew, to Prometheus.
+type total struct {
+	counter            prometheus.Counter
+	before, now, shown float64 // of the runs before, of this one, and what the counter says
+}
+
+func (t *total) add(x float64) {
+	t.now += amount(x)
+	t.show()
+}
+
+func (t *total) end(sum float64) {
+	t.before, t.now = t.before+amount(sum), 0
+	t.show()
+}
+
+func (t *total) show() {
+	if sum := t.before + t.now; sum > t.shown {
+		t.counter.Add(sum - t.shown)
+		t.shown = sum
+	}
 }
 
 var _ hooks.Recorder = (*File)(nil)
 
 // New makes a file of that name, by the first event on. The textfile collector wants a name that ends in .prom.
 func New(path string) *File {
-	f := &File{path: path, all: prometheus.NewRegistry()}
+	f := &File{path: path, all: prometheus.NewRegistry(), totals: map[key]*total{}}
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
 		v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Namespace: "shiftwork", Name: name, Help: help}, append(labels, "loop"))
 		f.all.MustRegister(v)
@@ -65,10 +97,11 @@ func (f *File) Record(e hooks.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.changed = true
+	e.Loop = strings.ToValidUTF8(e.Loop, "\uFFFD") // no other is a label
 	f.elapsed.WithLabelValues(e.Loop).Set(e.Time)
 	switch {
 	case e.Kind == "start":
-		f.running.WithLabelValues(e.Loop).Set(1)
+		f.start(e)
 	case e.Report != nil:
 		f.end(e)
 	case e.Decision != nil:
@@ -76,6 +109,15 @@ func (f *File) Record(e hooks.Event) {
 	}
 	if e.Decision == nil || time.Since(f.written) >= every {
 		f.write()
+	}
+}
+
+func (f *File) start(e hooks.Event) {
+	f.running.WithLabelValues(e.Loop).Set(1)
+	for k, t := range f.totals {
+		if k.loop == e.Loop { // a run that never ended stays counted
+			t.before, t.now = t.before+t.now, 0
+		}
 	}
 }
 
@@ -88,21 +130,20 @@ func (f *File) decided(e hooks.Event) {
 	if d.Moved() {
 		f.shifts.WithLabelValues(e.Loop).Inc()
 	}
-	moved := 0
+	moved := f.moved.WithLabelValues(e.Loop)
 	for _, t := range d.Transfers {
-		moved += t.Iterations
+		moved.Add(amount(float64(t.Iterations)))
 	}
-	f.moved.WithLabelValues(e.Loop).Add(float64(moved))
 	for i, s := range e.Statuses {
 		rank := strconv.Itoa(s.Rank)
 		if i < len(d.Filtered) {
 			f.rate.WithLabelValues(rank, e.Loop).Set(d.Filtered[i])
 		}
 		f.iterations.WithLabelValues(rank, e.Loop).Set(float64(s.OwnedIterations))
-		f.units.WithLabelValues(rank, e.Loop).Add(max(0, s.Units))
-		f.compute.WithLabelValues(rank, e.Loop).Add(max(0, s.Compute))
-		f.wait.WithLabelValues(rank, e.Loop).Add(max(0, s.Wait))
-		f.move.WithLabelValues(rank, e.Loop).Add(max(0, s.MoveTime))
+		f.total(f.units, rank, e.Loop).add(s.Units)
+		f.total(f.compute, rank, e.Loop).add(s.Compute)
+		f.total(f.wait, rank, e.Loop).add(s.Wait)
+		f.total(f.move, rank, e.Loop).add(s.MoveTime)
 	}
 }
 
@@ -110,17 +151,24 @@ func (f *File) decided(e hooks.Event) {
 func (f *File) end(e hooks.Event) {
 	f.running.WithLabelValues(e.Loop).Set(0)
 	for _, r := range e.Report.Ranks {
-		labels := []string{strconv.Itoa(r.Rank), e.Loop}
-		f.iterations.WithLabelValues(labels...).Set(float64(r.Iterations))
-		f.rate.WithLabelValues(labels...).Set(r.Rate())
-		for _, v := range []struct {
-			of  *prometheus.CounterVec
-			sum float64
-		}{{f.units, r.Units}, {f.compute, r.Compute}, {f.wait, r.Wait()}, {f.move, r.Move}} {
-			v.of.DeleteLabelValues(labels...)
-			v.of.WithLabelValues(labels...).Add(v.sum)
-		}
+		rank := strconv.Itoa(r.Rank)
+		f.iterations.WithLabelValues(rank, e.Loop).Set(float64(r.Iterations))
+		f.rate.WithLabelValues(rank, e.Loop).Set(r.Rate())
+		f.total(f.units, rank, e.Loop).end(r.Units)
+		f.total(f.compute, rank, e.Loop).end(r.Compute)
+		f.total(f.wait, rank, e.Loop).end(r.Wait())
+		f.total(f.move, rank, e.Loop).end(r.Move)
 	}
+}
+
+func (f *File) total(of *prometheus.CounterVec, rank, loop string) *total {
+	k := key{of, rank, loop}
+	t := f.totals[k]
+	if t == nil {
+		t = &total{counter: of.WithLabelValues(rank, loop)}
+		f.totals[k] = t
+	}
+	return t
 }
 
 // Flush writes the file, if anything has changed, and returns the first error of any writing.
@@ -141,4 +189,12 @@ func (f *File) write() {
 		f.err = err
 	}
 	f.written, f.changed = time.Now(), false
+}
+
+// amount is x, or 0 where it is negative or not finite, which no counter takes: a recording may say anything.
+func amount(x float64) float64 {
+	if x >= 0 && x <= math.MaxFloat64 {
+		return x
+	}
+	return 0
 }

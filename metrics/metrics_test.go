@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"shiftwork/comm/sim"
+	"shiftwork/dist"
 	"shiftwork/hooks"
 	"shiftwork/internal/heatloop"
 	"shiftwork/lb"
@@ -85,6 +88,66 @@ func TestTheFileSaysWhatTheReportSays(t *testing.T) {
 	assert.Len(t, left, 1, "no temporary file stays")
 }
 
+func decision(units float64) hooks.Event {
+	return hooks.Event{Kind: "decision", Loop: "heat", Decision: &lb.Decision{}, Statuses: []lb.Status{{Units: units}}}
+}
+
+func end(units float64) hooks.Event {
+	return hooks.Event{Kind: "end", Loop: "heat", Report: &hooks.Report{Ranks: []hooks.RankReport{{Units: units}}}}
+}
+
+// A loop that runs again goes on counting. To Prometheus a counter that falls has begun anew.
+func TestTotalsNeverFall(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "heat.prom")
+	file := metrics.New(path)
+	start := hooks.Event{Kind: "start", Loop: "heat"}
+	for i, step := range []struct {
+		event hooks.Event
+		total float64
+	}{
+		{start, 0}, {decision(10), 10}, {end(12), 12},
+		{start, 12}, {decision(10), 22}, {end(12), 24},
+		{start, 24}, {decision(10), 34}, {end(9), 34}, // the statuses said too much: 33
+		{start, 34}, {decision(0.5), 34}, {decision(5), 38.5}, // a run that does not end
+		{start, 38.5}, {decision(1), 39.5}, {end(3), 41.5},
+		{end(4), 45.5}, // without balancing
+	} {
+		file.Record(step.event)
+		require.NoError(t, file.Flush())
+		assert.Equal(t, step.total, values(t, path)["shiftwork_rank_units_total 0"], "event %d", i)
+	}
+}
+
+// It ends no run: what is no label is made one, and what no counter can take is not counted.
+func TestEventsThatSayAnything(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "heat.prom")
+	file := metrics.New(path)
+	d := decision(1)
+	d.Decision.Transfers = []dist.Transfer{{Iterations: 5}, {Iterations: -3}}
+	file.Record(d)
+	for _, x := range []float64{-1, math.NaN(), math.Inf(1), math.Inf(-1)} {
+		d := decision(x)
+		d.Statuses[0].Compute, d.Statuses[0].Wait, d.Statuses[0].MoveTime = x, x, x
+		file.Record(d)
+		e := end(x)
+		e.Report.Ranks[0].Compute, e.Report.Ranks[0].Elapsed = x, x // and so no wait
+		file.Record(e)
+	}
+	require.NoError(t, file.Flush())
+	v := values(t, path)
+	assert.EqualValues(t, 5, v["shiftwork_iterations_moved_total"])
+	assert.EqualValues(t, 1, v["shiftwork_rank_units_total 0"])
+	for _, name := range []string{"compute", "wait", "move"} {
+		assert.Zero(t, v["shiftwork_rank_"+name+"_seconds_total 0"], name)
+	}
+
+	file.Record(hooks.Event{Kind: "start", Loop: "heat\xff"})
+	require.NoError(t, file.Close())
+	b, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Contains(t, string(b), "shiftwork_running{loop=\"heat\uFFFD\"} 1")
+}
+
 func TestAFileThatCannotBeWritten(t *testing.T) {
 	file := metrics.New(filepath.Join(t.TempDir(), "missing", "heat.prom"))
 	run(t, file)
@@ -123,6 +186,44 @@ func TestFollow(t *testing.T) {
 	require.NoError(t, file.Close())
 	assert.Greater(t, len(seen), 3, "it was up to date in between")
 	requireReport(t, rep, path)
+}
+
+// times are those of the events recorded.
+type times []float64
+
+func (s *times) Record(e hooks.Event) { *s = append(*s, e.Time) }
+
+// A recording in the place of another one, between two looks, whether it is shorter by then or not.
+func TestFollowANewRecording(t *testing.T) {
+	recording := func(first float64, events int) (text []byte, at times) {
+		var b bytes.Buffer
+		lines := hooks.NewJSONL(&b)
+		for i := range events {
+			e := hooks.Event{Kind: "decision", Loop: "heat", Time: first + float64(i), Decision: &lb.Decision{}}
+			if i == events-1 {
+				e.Kind, e.Decision = "end", nil
+			}
+			lines.Record(e)
+			at.Record(e)
+		}
+		require.NoError(t, lines.Err())
+		return b.Bytes(), at
+	}
+	before, first := recording(0.25, 4)
+	for _, events := range []int{2, 4, 40} {
+		path := filepath.Join(t.TempDir(), "run.jsonl")
+		require.NoError(t, os.WriteFile(path, before, 0o644))
+		after, second := recording(0.0625, events)
+		var seen times
+		looks := 0
+		require.NoError(t, metrics.Follow(t.Context(), path, 20*time.Millisecond, &seen, func() error {
+			if looks++; looks == 1 {
+				return os.WriteFile(path, after, 0o644)
+			}
+			return nil
+		}))
+		assert.Equal(t, slices.Concat(first, second), seen, "%d events", events)
+	}
 }
 
 func TestFollowRefusesWhatIsNoRecording(t *testing.T) {
