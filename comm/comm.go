@@ -10,7 +10,7 @@ import (
 const Any = -1
 
 // Tags below MaxUserTag belong to whoever calls; the tags from there up are used by the
-// collectives of this package.
+// collectives of this package. The packages above take the uppermost of the others: their MaxTag is the largest that is left to a program.
 const MaxUserTag = 30000
 
 // ErrTruncated is wrapped by the error of a receive whose buffer is shorter than the message.

@@ -238,6 +238,8 @@ func TestDirectFloats(t *testing.T) {
 		Direct([]float64{6, 1, 0}, []float64{1.5, 2.5, 3}))
 	assert.Empty(t, Direct([]float64{1, 1}, []float64{1 + 1e-15, 1 - 1e-15}), "rounding is no surplus")
 	assert.Equal(t, []Transfer{{From: 0, To: 1, Units: 1}}, Direct([]float64{3, 0}, []float64{2, 5}), "sums differ: the smaller side")
+	assert.Empty(t, Direct([]float64{math.NaN(), 1}, []float64{1, 1}))
+	assert.Empty(t, Direct([]float64{1, 1}, []float64{math.NaN(), 1}))
 	assert.Panics(t, func() { Direct([]int{1}, []int{1, 2}) })
 }
 
@@ -261,6 +263,8 @@ func TestLargestRemainderTable(t *testing.T) {
 		{"nothing", 0, []float64{1, 1}, nil, []int{0, 0}},
 		{"huge rates", 4, []float64{1e308, 1e308}, nil, []int{2, 2}},
 		{"nobody", 0, nil, nil, []int{}},
+		{"all that an int holds", math.MaxInt, []float64{1, 0}, nil, []int{math.MaxInt, 0}},
+		{"a minimum that nothing meets", 10, []float64{1, 2, 3}, []int{math.MaxInt, 1, 1}, []int{10, 0, 0}},
 	} {
 		assert.Equal(t, c.want, LargestRemainder(c.total, c.shares, c.minimum), c.name)
 	}
@@ -384,6 +388,8 @@ func TestWeights(t *testing.T) {
 		_, err = NewWeights(Span(0, 1), []float64{bad})
 		assert.Error(t, err, "%v", bad)
 	}
+	_, err = NewWeights(Span(0, 3), []float64{1e17, 1, 1e17})
+	assert.ErrorContains(t, err, "weight of iteration 1 is too little beside the 1e+17 before it")
 	w, err = NewWeights(Span(0, 3), nil)
 	require.NoError(t, err)
 	assert.True(t, w.Uniform())

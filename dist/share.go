@@ -44,7 +44,7 @@ func (d *Divider) Divide(parts []int, total int, shares []float64, minimum []int
 	}
 	needed := 0
 	for i := range parts {
-		needed += floor(i)
+		needed += min(floor(i), max(0, total-needed)) // no more is there to be given
 	}
 	if needed >= total {
 		left := max(0, total)
@@ -82,7 +82,11 @@ func (d *Divider) Divide(parts []int, total int, shares []float64, minimum []int
 		if sum > 0 {
 			q = d.share[i] / sum * float64(rest)
 		}
-		parts[i] = min(max(int(q), floor(i)), rest)
+		whole := rest
+		if q < float64(rest) { // or the int may overflow
+			whole = int(q)
+		}
+		parts[i] = min(max(whole, floor(i)), rest)
 		free[k].key = q - float64(parts[i])
 		given += parts[i]
 	}

@@ -64,13 +64,13 @@ func AppendDirect[N int | float64](dst []Transfer, have, want []N) []Transfer {
 	from, to := 0, 0       // the next ranks that may give and take
 	var surplus, deficit N // what is left of theirs
 	for {
-		for ; surplus <= tiny && from < len(have); from++ {
+		for ; !(surplus > tiny) && from < len(have); from++ { // what is NaN gives and takes nothing
 			surplus = have[from] - want[from]
 		}
-		for ; deficit <= tiny && to < len(have); to++ {
+		for ; !(deficit > tiny) && to < len(have); to++ {
 			deficit = want[to] - have[to]
 		}
-		if surplus <= tiny || deficit <= tiny {
+		if !(surplus > tiny) || !(deficit > tiny) {
 			return dst
 		}
 		n := min(surplus, deficit)

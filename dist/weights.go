@@ -18,7 +18,7 @@ type Weights struct {
 }
 
 // NewWeights returns the weights of the iterations of span, units[k] for iteration span.Lo+k, each finite and > 0.
-// Their sum must be finite too. Nil units give uniform weights.
+// Their sum must be finite too, and tell them all: of 1e17 and 1 together a float64 keeps 1e17. Nil units give uniform weights.
 func NewWeights(span Range, units []float64) (Weights, error) {
 	if units == nil {
 		return Weights{}, nil
@@ -36,8 +36,13 @@ func NewWeights(span Range, units []float64) (Weights, error) {
 	return w.summable()
 }
 
-// summable returns w, or an error if its sum is infinite.
+// summable returns w, or an error if its sum is infinite, or does not tell of a weight.
 func (w Weights) summable() (Weights, error) {
+	for k := range w.Len() {
+		if w.prefix[k+1] == w.prefix[k] && !math.IsInf(w.prefix[k], 0) {
+			return Weights{}, fmt.Errorf("dist: the weight of iteration %d is too little beside the %v before it for their sum to tell", w.lo+k, w.prefix[k])
+		}
+	}
 	if math.IsInf(w.prefix[w.Len()], 0) {
 		return Weights{}, errors.New("dist: the weights add up to more than a float64 holds")
 	}
@@ -124,10 +129,10 @@ func (w Weights) MarshalJSON() ([]byte, error) {
 }
 
 // step returns the number with the fewest digits that leads from prefix[k] to prefix[k+1]. Their difference, rounded, does
-// so whenever any number does; but a weight that is lost in the sum must not become 0.
+// so whenever any number does.
 func (w Weights) step(k int) float64 {
 	from, to := w.prefix[k], w.prefix[k+1]
-	exact := max(to-from, math.SmallestNonzeroFloat64)
+	exact := to - from
 	shortest := exact
 	const most = 17 // digits that tell all float64 apart
 	sort.Search(most, func(digits int) bool {

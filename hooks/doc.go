@@ -32,9 +32,9 @@
 // Begin and End (see Hooks.Parts).
 //
 // Rows that come from a neighbour for the first time have no memory behind their addresses where they are received in place (InPlace). New puts it
-// there, for a third of a rank's iterations on each side, if all ranks of the machine take no more than an eighth of what is left by it.
+// there, for a third of a rank's iterations on each side, if all ranks of the machine take no more than an eighth of what is left by it. Reserve does the same for what is packed.
 //
-// What the data of a work unit takes to travel is measured before the loop, by a few messages of 256 KiB along the line of ranks (at most some 20 ms; 40 ms at 100 Mbit/s), where a
+// What the data of a work unit takes to travel is measured before the loop, by a few messages of 128 KiB along the line of ranks (at most some 20 ms; 40 ms at 100 Mbit/s; under CPU quotas longer ones, up to a sixteenth of what a rank has), where a
 // rank has that much data and it is received in place: the first movement of rows over a slow network can be as dear as all that it brings.
 //
 // # Where the hook stands

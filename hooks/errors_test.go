@@ -95,10 +95,11 @@ func TestFaultyArguments(t *testing.T) {
 		{"quantum", 2, hooks.Loop{Iterations: span, Quantum: math.NaN()}, lb.Auto()},
 		{"quantum", 2, hooks.Loop{Iterations: span, Quantum: math.Inf(1)}, lb.Auto()},
 		{"quantum", 2, hooks.Loop{Iterations: span, Quantum: -1}, lb.Auto()},
+		{"array 1 is nil", 2, hooks.Loop{Iterations: span, Arrays: []hooks.Array{newPlain(span, 1), nil}}, lb.Auto()},
 	} {
 		simulate(t, machine(0, k.ranks), func(c *sim.Comm) error {
 			_, err := hooks.New(c, k.loop, k.cfg)
-			_, free := hooks.NewFree(c, hooks.FreeLoop{Iterations: k.loop.Iterations, Weights: k.loop.Weights, Quantum: k.loop.Quantum}, k.cfg)
+			_, free := hooks.NewFree(c, hooks.FreeLoop{Iterations: k.loop.Iterations, Weights: k.loop.Weights, Arrays: k.loop.Arrays, Quantum: k.loop.Quantum}, k.cfg)
 			for _, err := range []error{err, free} {
 				if err == nil || !strings.Contains(err.Error(), k.want) {
 					return fmt.Errorf("%q expected, got %v", k.want, err)

@@ -190,6 +190,11 @@ func check(c comm.Comm, loop *Loop, cfg lb.Config) (first int, err error) {
 	if n := loop.Iterations; !n.Empty() && !(loop.Weights.Of(n.Lo) > 0 && loop.Weights.Of(n.Hi-1) > 0) {
 		err = errors.Join(err, fmt.Errorf("iterations %v: there are weights of %d iterations, not of all of these", n, loop.Weights.Len()))
 	}
+	for i, a := range loop.Arrays {
+		if a == nil {
+			err = errors.Join(err, fmt.Errorf("array %d is nil", i))
+		}
+	}
 	if !(loop.Quantum >= 0) || math.IsInf(loop.Quantum, 0) {
 		err = errors.Join(err, fmt.Errorf("scheduling quantum %v s: a finite time, or 0 for measured", loop.Quantum))
 	}

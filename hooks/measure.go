@@ -154,8 +154,8 @@ func (h *Hooks) moveUnit() (float64, error) {
 		return 0, err
 	}
 	perUnit := 0.0
-	if h.units > 0 {
-		perUnit = perByte * float64(h.bytes()) / h.units
+	if t := perByte * float64(h.bytes()) / h.units; t < math.MaxFloat64 { // or units are next to nothing, and so is what they tell
+		perUnit = t
 	}
 	return comm.AllreduceMax(h.c, perUnit)
 }

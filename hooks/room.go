@@ -31,8 +31,7 @@ func (h *Hooks) makeRoom() {
 	if bytes == 0 {
 		return
 	}
-	most := roomMemory * float64(machine.MemoryLeft()) / float64(h.c.Size()) / float64(2*bytes)
-	rows := int(min(roomShare*float64(own.Len()), most))
+	rows := int(min(roomShare*float64(own.Len()), h.spareMemory()/float64(2*bytes)))
 	for _, a := range h.loop.Arrays {
 		if p, ok := a.(InPlace); ok {
 			machine.Populate(p.Bytes(dist.Span(max(all.Lo, own.Lo-rows), own.Lo)))
@@ -41,10 +40,17 @@ func (h *Hooks) makeRoom() {
 	}
 }
 
+// spareMemory is how many bytes this rank may take beforehand.
+func (h *Hooks) spareMemory() float64 {
+	return roomMemory * float64(machine.MemoryLeft()) / float64(h.c.Size())
+}
+
 // Reserve puts memory behind so many bytes for what is packed where iterations change their owner: for one movement to either side, and for one that comes.
-// Loops of which much is packed (not InPlace) call it before they begin, for the same reason. Where nothing can move it does nothing.
+// Loops of which much is packed (not InPlace) call it before they begin, for the same reason. Where nothing can move it does nothing, nor where all ranks of the machine
+// would take more than an eighth of the memory that is left.
 func (h *Hooks) Reserve(bytes int) {
-	if !h.active {
+	const rooms = 3
+	if !h.active || rooms*float64(bytes) > h.spareMemory() {
 		return
 	}
 	room := func() []byte {

@@ -54,12 +54,12 @@ type Watcher interface {
 // pulseEvery is the least time between two calls of a Watcher.
 const pulseEvery = 200 * time.Millisecond
 
-// find is r as a T, or the first T of a Tee; the zero T, if there is none.
-func find[T any](r Recorder) (found T) {
+// find is r as a T, or the first T of a Tee; nil, if there is none.
+func find[T Recorder](r Recorder) (found T) {
 	if all, ok := r.(tee); ok {
 		for _, one := range all {
-			if t, ok := one.(T); ok {
-				return t
+			if found = find[T](one); any(found) != nil {
+				return found
 			}
 		}
 		return found

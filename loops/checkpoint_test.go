@@ -486,6 +486,27 @@ func TestRefusedRestarts(t *testing.T) {
 		assert.NoError(t, err)
 		assert.Equal(t, 4, seen)
 	}
+	// Whoever takes the refusal for what it is may begin anew.
+	assert.NoError(t, everywhere(0, 4, func(c comm.Comm) error {
+		own := loops.NewMatrix(20, 10)
+		d := loops.DOACROSS{Outer: 30, Rows: loops.Span(1, 19), Strip: loops.Span(1, 9), Arrays: []loops.Array{own}, Quantum: 0.004, Reach: 1, Body: func(_, _ loops.Range) { work(c, 1e-3) }}
+		d.Checkpoint = loops.Checkpoint{Dir: filepath.Join(dir, "other"), Stop: func() string { return "test" }}
+		if _, err := d.Run(c, lb.Config{}); err != nil {
+			return err
+		}
+		d.Checkpoint = loops.Checkpoint{Restart: filepath.Join(dir, "other"), Restore: func([]byte) error { return errTrouble }}
+		_, err := d.Run(c, lb.Config{})
+		var folder *loops.FolderError
+		if !errors.As(err, &folder) || !errors.Is(err, errTrouble) && c.Rank() == 0 {
+			return fmt.Errorf("rank %d: %w", c.Rank(), err)
+		}
+		d.Checkpoint = loops.Checkpoint{}
+		rep, err := d.Run(c, lb.Config{})
+		if err == nil && rep.Steps != 30 {
+			err = fmt.Errorf("%d sweeps", rep.Steps)
+		}
+		return err
+	}))
 }
 
 func TestBadCheckpoints(t *testing.T) {

@@ -48,7 +48,7 @@ type DOACROSS struct {
 	Reach int
 
 	// After, if set, is called on every rank when all have finished Every more sweeps (0 means 1); it may use c's
-	// collectives. All ranks must return the same; true ends the loop. It drains the pipeline: do it rarely.
+	// collectives. All ranks must return the same; true ends the loop. So does an error, at once: see Run. It drains the pipeline: do it rarely.
 	After func(sweeps int) (stop bool, err error)
 	Every int
 
@@ -61,6 +61,9 @@ type DOACROSS struct {
 
 // Run executes the loop; every rank calls it with the same arguments. Each rank's Arrays hold the rows of
 // Initial, and the fixed rows before and behind Rows, where the loop has any.
+//
+// An error ends the loop at once, on the rank that has it: messages are under way, and all that c is good for then is to end the program. But for those
+// about the arguments, and a *FolderError before the first sweep, which all ranks get, with nothing under way.
 func (d DOACROSS) Run(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	if d.Name == "" {
 		d.Name = "doacross"
@@ -68,6 +71,7 @@ func (d DOACROSS) Run(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	if err := comm.Agree(c, d.validate(cfg)); err != nil {
 		return nil, err
 	}
+	d.Reach = min(d.Reach, max(1, d.Strip.Len())) // beyond that there is nothing to read but fixed columns
 	r := across{d: d, c: c, rep: &Report{}, pauses: pauses{
 		c: c, k: &d.Checkpoint, arrays: append(moving(d.Arrays), d.Local...), leader: leader(c, d.Rows, cfg.DedicatedMaster), total: d.Outer,
 		what: fmt.Sprintf("DOACROSS %q, rows %v, strip %v, %d and %d arrays", d.Name, d.Rows, d.Strip, len(d.Arrays), len(d.Local)),
@@ -76,6 +80,9 @@ func (d DOACROSS) Run(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 		return nil, err
 	}
 	defer r.pauses.close()
+	if err := r.pauses.load(Initial(c, d.Rows, cfg)); err != nil {
+		return nil, err
+	}
 	r.d.Outer -= r.pauses.first // from here on sweeps are counted from 0 again
 	defer catch(&err)
 	return r.run(cfg)
@@ -104,7 +111,7 @@ func (d DOACROSS) validate(cfg lb.Config) error {
 	if cfg.Movement == lb.Direct {
 		faults = append(faults, errors.New("movement direct: a DOACROSS loop needs adjacent movement, which keeps rows in blocks"))
 	}
-	return errors.Join(append(faults, d.Checkpoint.validate())...)
+	return errors.Join(append(faults, fits(d.Arrays, d.Rows, d.Strip), d.Checkpoint.validate())...)
 }
 
 // across is one run of a DOACROSS loop in one rank; README.md describes the protocol.
@@ -188,7 +195,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	}
 	phases := 0
 	if d.Block > 0 || x.c.Size() == 1 {
-		phases = d.Outer * len(x.strips)
+		phases = x.phases()
 	}
 	x.h, err = hooks.New(x.c, hooks.Loop{
 		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: x.movingArrays(), Adjacent: true, OneByOne: ahead,
@@ -222,9 +229,6 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	x.boundary = exchange{c: x.c, arrays: d.Arrays, left: x.left, right: x.right}
 	if x.leanMost > 0 && x.tuner.answer >= 0 {
 		x.beginLeaning()
-	}
-	if err := x.pauses.load(x.h.Ranges()); err != nil {
-		return nil, err
 	}
 	if err := x.boundary.rows(x.own, x.left >= 0, x.right >= 0); err != nil {
 		return nil, err

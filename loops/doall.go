@@ -49,7 +49,7 @@ type DOALL struct {
 	Piece  func(repetition int, rows Range, piece int)
 	Pieces int
 	// After, if set, is called on every rank after each repetition; it may use c's collectives. All ranks must return
-	// the same; true ends the loop.
+	// the same; true ends the loop. So does an error, at once: see Run.
 	After func(repetition int) (stop bool, err error)
 
 	// Checkpoint lets the loop stop between two repetitions, and go on later; Body then gets the repetitions that are left.
@@ -62,6 +62,9 @@ type DOALL struct {
 
 // Run executes the loop; every rank calls it with the same arguments. Each rank's Arrays hold the rows
 // of Initial, and with Halo the fixed rows next to Rows, where the loop has any.
+//
+// An error ends the loop at once, on the rank that has it: messages are under way, and all that c is good for then is to end the program. But for those
+// about the arguments, and a *FolderError before the first repetition, which all ranks get, with nothing under way.
 func (d DOALL) Run(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	if d.Name == "" {
 		d.Name = "doall"
@@ -70,7 +73,7 @@ func (d DOALL) Run(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 		return nil, err
 	}
 	d.Repeat = max(1, d.Repeat)
-	if !d.Halo && d.After == nil && !d.Checkpoint.used() {
+	if !d.inStep() {
 		return d.runFree(c, cfg)
 	}
 	if d.Piece != nil {
@@ -91,8 +94,14 @@ func (d DOALL) Run(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 		return nil, err
 	}
 	defer p.close()
+	if err := p.load(Initial(c, d.Rows, cfg)); err != nil {
+		return nil, err
+	}
 	return d.runInStep(c, cfg, &p)
 }
+
+// inStep reports whether ranks meet once a repetition.
+func (d DOALL) inStep() bool { return d.Halo || d.After != nil || d.Checkpoint.used() }
 
 func (d DOALL) validate(cfg lb.Config) error {
 	var faults []error
@@ -119,7 +128,10 @@ func (d DOALL) validate(cfg lb.Config) error {
 	if d.Checkpoint.used() && d.Repeat < 2 && !d.Halo && d.After == nil {
 		faults = append(faults, errors.New("loops.DOALL: Checkpoint in a loop that is done once: it stops between repetitions, and there is but one"))
 	}
-	faults = append(faults, d.Checkpoint.validate())
+	if cfg.Movement == lb.Adjacent && !d.inStep() {
+		faults = append(faults, errors.New("movement adjacent: ranks of a loop without Halo, After and Checkpoint do not wait for their neighbours; auto or direct"))
+	}
+	faults = append(faults, fits(slices.Concat(d.Arrays, d.Results), d.Rows, Range{}), d.Checkpoint.validate())
 	return errors.Join(faults...)
 }
 
@@ -176,9 +188,6 @@ func (d DOALL) runInStep(c comm.Comm, cfg lb.Config, p *pauses) (rep *Report, er
 	left, right := h.Neighbours()
 	r := inStep{d: d, c: c, h: h, boundary: exchange{c: c, arrays: d.Arrays, left: left, right: right}}
 	rep = &Report{Steps: p.first}
-	if err := p.load(h.Ranges()); err != nil {
-		return nil, err
-	}
 	rep.Time, err = timed(c, func() error {
 		p.begin()
 		for rep.Steps < d.Repeat {

@@ -161,7 +161,10 @@ func TestDOALLIsTheSerialLoop(t *testing.T) {
 		}
 		x.weights = drawWeights(t, x.span())
 		ranks := rapid.IntRange(1, 8).Draw(t, "ranks")
-		movements := []lb.Movement{lb.Adjacent}
+		var movements []lb.Movement
+		if x.halo || x.stop > 0 {
+			movements = append(movements, lb.Adjacent)
+		}
 		if !x.halo {
 			movements = append(movements, lb.Direct)
 		}

@@ -3,6 +3,7 @@ package loops_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -60,6 +61,12 @@ func TestFaultyLoops(t *testing.T) {
 		{"iterations [5,2)", across(func(d *loops.DOACROSS) { d.Rows = loops.Span(5, 2) }), lb.Auto()},
 		{"movement direct", across(func(*loops.DOACROSS) {}), lb.Config{Movement: lb.Direct}},
 		{"threshold", across(func(*loops.DOACROSS) {}), lb.Config{Threshold: -1}},
+		{"array 0: it must have rows [0,99)", across(func(d *loops.DOACROSS) { d.Rows = loops.Span(0, 99) }), lb.Auto()},
+		{"array 0: it must have rows", across(func(d *loops.DOACROSS) { d.Strip = loops.Span(0, 99) }), lb.Auto()},
+		{"array 1: it is nil", across(func(d *loops.DOACROSS) { d.Arrays = append(d.Arrays, nil) }), lb.Auto()},
+		{"array 0: it must have rows [-5,12)", all(func(d *loops.DOALL) { d.Rows = loops.Span(-5, 12) }), lb.Auto()},
+		{"array 1: it is nil", all(func(d *loops.DOALL) { d.Results = []loops.Array{nil} }), lb.Auto()},
+		{"movement adjacent", all(func(*loops.DOALL) {}), lb.Config{Movement: lb.Adjacent}},
 		{"Body is missing", all(func(d *loops.DOALL) { d.Body = nil }), lb.Auto()},
 		{"one of them does the iterations", all(func(d *loops.DOALL) { d.Pieces, d.Piece = 2, func(int, loops.Range, int) {} }), lb.Auto()},
 		{"0 pieces", all(func(d *loops.DOALL) { d.Body, d.Piece = nil, func(int, loops.Range, int) {} }), lb.Auto()},
@@ -300,6 +307,8 @@ func TestMatrix(t *testing.T) {
 	assert.Equal(t, []float64{0, 0, 0, 3, 4, 5, 6, 7, 8, 0, 0, 0}, v.Data())
 	require.ErrorContains(t, v.Unpack(loops.Span(1, 2), packed[1:]), "take 24 bytes, got 48")
 	assert.Panics(t, func() { loops.NewMatrix(-1, 2) })
+	assert.Panics(t, func() { loops.NewMatrix(1<<32, 1<<32) })
+	assert.Panics(t, func() { u.Part(0, loops.Span(1, 4)) }, "columns do not go on in the next row")
 	assert.Panics(t, func() { _ = append(u.Rows(loops.Span(0, 1))[:3:3], 1)[4] }, "rows do not grow into the next")
 }
 
@@ -318,4 +327,70 @@ func TestInitial(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// Numbers that mean "all of them" or "never" are taken at their word.
+func TestTheLargestNumbers(t *testing.T) {
+	plate := func(c comm.Comm, reach int) (*loops.Matrix, error) {
+		u := loops.NewMatrix(42, 32)
+		for i := range u.Data() {
+			u.Data()[i] = float64(i % 11)
+		}
+		_, err := loops.DOACROSS{
+			Outer: 20, Rows: loops.Span(1, 41), Strip: loops.Span(1, 31), Arrays: []loops.Array{u}, Quantum: 0.004, Reach: reach,
+			Body: func(rows, strip loops.Range) {
+				for i := rows.Lo; i < rows.Hi; i++ {
+					for j := strip.Lo; j < strip.Hi; j++ {
+						u.Row(i)[j] = 0.25 * (u.Row(i)[j-1] + u.Row(i-1)[j] + u.Row(i)[j+1] + u.Row(i+1)[j])
+					}
+				}
+			},
+		}.Run(c, lb.Config{Policy: lb.Off})
+		return u, err
+	}
+	for _, ranks := range []int{1, 3} {
+		require.NoError(t, everywhere(0, ranks, func(c comm.Comm) error {
+			want, err := plate(c, 1)
+			if err != nil {
+				return err
+			}
+			got, err := plate(c, math.MaxInt)
+			if err != nil {
+				return err
+			}
+			return sameRows(got, want, loops.Initial(c, loops.Span(1, 41), lb.Config{}))
+		}))
+	}
+	// After ends a loop of any number of sweeps, which is balanced like another.
+	ended := func(outer int) *loops.Report {
+		return reportIn(t, machine(0, 4), func(c *sim.Comm) (*loops.Report, error) {
+			return loops.DOACROSS{
+				Outer: outer, Rows: loops.Span(0, 200), Strip: loops.Span(0, 63), Arrays: []loops.Array{loops.NewMatrix(200, 63)}, Every: 100, Quantum: 0.004,
+				After: func(sweeps int) (bool, error) { return sweeps >= 300, nil },
+				Body: func(rows, strip loops.Range) {
+					each := 1e-5
+					if c.Rank() == 1 {
+						each *= 3
+					}
+					c.Work(each * float64(rows.Len()*strip.Len()))
+				},
+			}.Run(c, lb.Auto())
+		})
+	}
+	some, most := ended(10000), ended(math.MaxInt)
+	assert.Equal(t, 300, most.Steps)
+	assert.Less(t, most.Time, 1.1*some.Time)
+	assert.Less(t, most.Interactions, 2*some.Interactions)
+	// A checkpoint every 292 years is none.
+	dir := t.TempDir()
+	err := everywhere(-1, 2, func(c comm.Comm) error {
+		d := sweepsOf(nothing)
+		d.Outer, d.Checkpoint = 200, loops.Checkpoint{Dir: dir, Every: math.MaxInt64}
+		rep, err := d.Run(c, lb.Auto())
+		if err == nil && rep.Checkpoints > 0 {
+			return fmt.Errorf("%d checkpoints", rep.Checkpoints)
+		}
+		return err
+	})
+	require.NoError(t, err)
 }

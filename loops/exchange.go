@@ -7,7 +7,10 @@ import (
 	"shiftwork/hooks"
 )
 
-// Tags of the loops' own messages, below those of the run time.
+// MaxTag is the largest tag that a program may use beside this package.
+const MaxTag = hooks.MaxTag - 30
+
+// Tags of the loops' own messages, below those of the run time and above MaxTag.
 const (
 	tagDown = hooks.MaxTag - iota // the last row of a block, to the rank that owns the rows above it in index
 	tagUp                         // the first row of a block, to the rank that owns the rows below it in index

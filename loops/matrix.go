@@ -1,7 +1,9 @@
 package loops
 
 import (
+	"errors"
 	"fmt"
+	"math"
 
 	"shiftwork/comm"
 	"shiftwork/dist"
@@ -23,6 +25,38 @@ type Array interface {
 	Part(row int, columns Range) []byte
 }
 
+// fits is an error for each array that has not all of the rows, or not all of the columns of a row.
+func fits(arrays []Array, rows, columns Range) error {
+	if rows.Empty() {
+		return nil
+	}
+	var faults []error
+	for i, a := range arrays {
+		if err := has(a, rows, columns); err != nil {
+			faults = append(faults, fmt.Errorf("array %d: %w", i, err))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func has(a Array, rows, columns Range) (err error) {
+	if a == nil {
+		return errors.New("it is nil")
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("it must have rows %v, and columns %v of each: %v", rows, columns, v)
+		}
+	}()
+	for _, row := range []int{rows.Lo, rows.Hi - 1} {
+		a.Bytes(Span(row, row+1))
+		if !columns.Empty() {
+			a.Part(row, columns)
+		}
+	}
+	return nil
+}
+
 // Matrix is an Array of float64, row-major. Every rank has the whole index space, but only the rows that it owns, and
 // the neighbours' rows next to them, hold data, and where work can move there is memory for a few that may come: the rest is address space that is
 // never touched, which Linux and macOS do not back with memory.
@@ -31,9 +65,9 @@ type Matrix struct {
 	data       []float64
 }
 
-// NewMatrix returns a zero matrix of rows x cols.
+// NewMatrix returns a zero matrix of rows x cols. It panics if that is not a size, and if there is no address space for it.
 func NewMatrix(rows, cols int) *Matrix {
-	if rows < 0 || cols < 0 {
+	if rows < 0 || cols < 0 || cols > 0 && rows > math.MaxInt/8/cols {
 		panic(fmt.Sprintf("loops.NewMatrix: %d x %d", rows, cols))
 	}
 	m := &Matrix{rows: rows, cols: cols, data: make([]float64, rows*cols)}
@@ -60,6 +94,9 @@ func (m *Matrix) Bytes(r Range) []byte { return comm.BytesOf(m.Rows(r)) }
 
 // Part is the memory of some columns of one row (Array).
 func (m *Matrix) Part(row int, columns Range) []byte {
+	if columns.Lo < 0 || columns.Hi > m.cols {
+		panic(fmt.Sprintf("columns %v of a matrix of %d", columns, m.cols))
+	}
 	return comm.BytesOf(m.data[row*m.cols+columns.Lo : row*m.cols+columns.Hi])
 }
 

@@ -56,7 +56,7 @@ type pauses struct {
 	sinceAt int
 	spacing int           // steps between the last two decisions
 	telling time.Duration // what telling took last
-	due     time.Duration // of the next checkpoint
+	written time.Duration // the latest checkpoint, or that the loop began
 	took    time.Duration // by the last checkpoint
 	count   int
 	spent   time.Duration
@@ -141,11 +141,13 @@ func (p *pauses) close() {
 }
 
 // load makes the rows that this rank has those of the checkpoint to restart from, if there is one.
-func (p *pauses) load(own []Range) error {
+func (p *pauses) load(own Range) (err error) {
 	if p.from == nil {
 		return nil
 	}
-	err := readRows(p.from, p.arrays, own)
+	if !own.Empty() {
+		err = readRows(p.from, p.arrays, []Range{own})
+	}
 	if p.k.Restore != nil && err == nil {
 		err = p.k.Restore(p.from.State)
 	}
@@ -160,7 +162,7 @@ func (p *pauses) begin() {
 	if p.k.pausing() && p.first < p.total {
 		p.ask, p.spacing = p.first, 1
 		p.since, p.sinceAt = p.c.Now(), p.first
-		p.due = p.since + p.k.Every
+		p.written = p.since
 	}
 }
 
@@ -230,7 +232,7 @@ func (p *pauses) tell(step int) error {
 		reason = StoppedByTime
 	}
 	d := decision{stop: reason, at: step + ahead, next: step + max(p.spacing, p.delay)}
-	d.write = p.k.Dir != "" && (reason != "" || p.k.Every > 0 && now >= p.due)
+	d.write = p.k.Dir != "" && (reason != "" || p.k.Every > 0 && now-p.written >= p.k.Every)
 	switch {
 	case d.at >= p.total: // the loop ends first
 		d.write, d.stop = false, ""
@@ -391,7 +393,7 @@ func (p *pauses) carryOut(d decision, step int, own []Range) error {
 	now := p.c.Now()
 	p.took = now - began
 	p.spent += p.took
-	p.due = now + p.k.Every
+	p.written = now
 	p.since += p.took // no part of the steps' time
 	switch {
 	case err == nil:

@@ -149,7 +149,7 @@ func (x *across) startTuning() {
 	if short := max(1, x.width/4); short < x.width && !x.quotaDecides() {
 		// If a strip cost nothing but its overhead, each of these would add this part of a sweep.
 		loss := (1 - float64(short)/float64(x.width)) / float64(len(x.strips))
-		n := min(max(8, 2*ranks), int(calibrationShare*float64(d.Outer)/loss), columns/short)
+		n := min(max(8, 2*ranks), int(min(calibrationShare*float64(d.Outer)/loss, float64(columns))), columns/short)
 		if n >= 2 {
 			x.tuner.shortBlock, x.tuner.shortStrips = short, n
 		}
@@ -258,6 +258,18 @@ func (x *across) tell() error {
 	return err
 }
 
+// phases is how many hooks there are in all; 0, unknown, if that is more than anybody means: After will end the loop.
+func (x *across) phases() int {
+	done, left := 0, x.d.Outer-x.rep.Steps
+	if x.h != nil {
+		done = x.h.PhasesDone()
+	}
+	if left > math.MaxInt32/max(1, len(x.strips)) {
+		return 0
+	}
+	return done + left*len(x.strips)
+}
+
 // retune is how rank 0 answers, and how the others hear the answer: the block size from here on, and when to tell costs
 // again.
 func (x *across) retune() error {
@@ -292,7 +304,7 @@ func (x *across) retune() error {
 		x.tuner.full = smallest{}
 	}
 	// Known from the first choice on, and the same on every rank: each is at the same hook.
-	x.h.SetPhases(x.h.PhasesDone() + (x.d.Outer-x.rep.Steps)*len(x.strips))
+	x.h.SetPhases(x.phases())
 	x.setLean(int(answer[2]), int(answer[3]))
 	x.longest, x.single, x.tokens = int(answer[4]), false, answer[5] != 0
 	x.askAt(int(answer[1]), laterAnswer+2*keep(max(x.lean.most, x.wider))) // a rank may be a lean behind
