@@ -201,6 +201,21 @@ func (s *store) trace(part, cell, variant string) []sample {
 	return all
 }
 
+// imbalance is the part of the time that a division by the filtered rates would save, of an interaction's samples (section 6.2).
+func imbalance(ranks []sample) float64 {
+	rates, slowest := 0.0, 0.0
+	for _, x := range ranks {
+		rates += x.Filtered
+		if x.Share > 0 {
+			slowest = max(slowest, x.Share/x.Filtered)
+		}
+	}
+	if rates == 0 {
+		return 0 // nothing is known yet
+	}
+	return 1 - 1/(rates*slowest)
+}
+
 // swing is the model of Fig. 31: one of P workstations has a load that leaves share of it, for half of each cycle. Work is
 // balanced delay s after each change, and moving it stops everything for move s. parallel is the efficiency of a dedicated run.
 type swing struct {

@@ -197,6 +197,15 @@ func tablePromises(s *store) string {
 // masterShare is what the master used of a core, in %.
 func masterShare(r run) float64 { return 100 * r.MasterCPU / r.Time }
 
+// askedShare is that of a run of part master, NaN where there were fewer than half of the interactions that the part asks for:
+// balancing ended early, and what it uses was not measured.
+func askedShare(r run) float64 {
+	if float64(r.Interactions) < r.Time/(2*masterPeriod.Seconds()) {
+		return math.NaN()
+	}
+	return masterShare(r)
+}
+
 // restless is how much of the work changed its owner in the second half of a traced run, as a fraction of all work.
 func (s *store) restless(part, cell, variant string) (float64, bool) {
 	x := s.trace(part, cell, variant)
@@ -358,11 +367,15 @@ func tableBeyond(s *store) string {
 }
 
 func tableMaster(s *store) string {
-	g := newGrid("ranks", "no load", "constant load", "oscillating load")
+	head := []string{"ranks"}
+	for _, l := range masterLoads {
+		head = append(head, l.name)
+	}
+	g := newGrid(head...)
 	for _, ranks := range []int{2, 4, 8, 16, 32} {
 		row := []string{fmt.Sprint(ranks)}
-		for _, v := range []string{"dedicated", "constant", "oscillating"} {
-			row = append(row, s.spread("master", fmt.Sprintf("p%d", ranks), v, masterShare).String())
+		for _, l := range masterLoads {
+			row = append(row, s.spread("master", fmt.Sprintf("p%d", ranks), l.variant, askedShare).String())
 		}
 		g.add(row...)
 	}

@@ -287,19 +287,19 @@ func drawMaster(s *store) (chart.Figure, bool) {
 	p := chart.Panel{X: "ranks", Y: "master's CPU (% of a core)", LogX: true, XTicks: []float64{2, 4, 8, 16, 32}, Left: true,
 		Level: []chart.Mark{{At: 1, Name: "promised at 8: below", Colour: chart.Red}}}
 	any := false
-	for i, v := range []string{"dedicated", "constant", "oscillating"} {
+	for i, l := range masterLoads {
 		var x []float64
 		var y []spread
 		for _, ranks := range []int{2, 4, 8, 16, 32} {
-			e := s.spread("master", fmt.Sprintf("p%d", ranks), v, func(r run) float64 { return 100 * r.MasterCPU / r.Time })
+			e := s.spread("master", fmt.Sprintf("p%d", ranks), l.variant, askedShare)
 			any = any || e.ok()
 			x, y = append(x, float64(ranks)), append(y, e)
 		}
-		p.Series = append(p.Series, line(map[string]string{"dedicated": "no load", "constant": "constant load", "oscillating": "oscillating load"}[v],
-			chart.Colour(1+i), chart.Line, x, y))
+		p.Series = append(p.Series, line(l.name, chart.Colour(1+i), chart.Line, x, y))
 	}
 	return chart.Figure{Title: "Fig. 20: what the master uses", Rows: [][]chart.Panel{{p}}, Width: 13, Height: 7.5,
-		Note: "500 x 500 matrix multiplication again and again, two cores for all ranks, target period 50 ms, filter fixed:0.8, threshold 0.1."}, any
+		Note: "500 x 500 matrix multiplication again and again, two cores for all ranks, target period 50 ms, filter fixed:0.8, threshold 0.1. " +
+			"Runs with fewer than half of the interactions that this asks for are left out."}, any
 }
 
 func drawSpeedup(s *store, kind, title, model string) (chart.Figure, bool) {

@@ -263,6 +263,10 @@ func TestBusyTimesAreOnTheClockOfTheLoop(t *testing.T) {
 	r.Loads = "ws=1 from=0s to=end"
 	assert.Equal(t, [][2]float64{{-1, 7}}, r.busy(7))
 	assert.Equal(t, []cluster.Load{{Workstation: 1}}, r.loads())
+	r.Loads = "ws=1 from=loop to=end on=3s off=3s"
+	assert.Equal(t, [][2]float64{{0, 3}, {6, 9}}, r.busy(7))
+	r.Loads = "ws=1 from=loop+2s to=end on=3s off=3s"
+	assert.Equal(t, [][2]float64{{2, 5}}, r.busy(7))
 }
 
 func TestFillReplacesOnlyTables(t *testing.T) {
@@ -318,6 +322,105 @@ func TestClaimsWithoutMeasurements(t *testing.T) {
 		_, ok := f.make(empty)
 		assert.Equal(t, f.file == "fig11-13", ok, f.file)
 	}
+}
+
+// All cells of part idle count, not those that cost least.
+func TestEveryIdleCellCounts(t *testing.T) {
+	s := &store{runs: map[key]run{}}
+	s.note(someRun("idle", "sor-8000", "off", 0, 2))
+	s.note(someRun("idle", "sor-8000", "on", 0, 1.9))
+	measured, v := judgeInteractions(s)
+	assert.Equal(t, "balancing costs at most -5.0% where nothing competes (sor-8000)", measured)
+	assert.Equal(t, shown, v)
+	s.note(someRun("idle", "mm", "off", 0, 2))
+	s.note(someRun("idle", "mm", "on", 0, 2.12))
+	measured, v = judgeInteractions(s)
+	assert.Equal(t, "balancing costs at most 6.0% where nothing competes (mm)", measured)
+	assert.Equal(t, notShown, v)
+}
+
+// The efficiency must rise from each balancing period to the next.
+func TestPeriodsMustRise(t *testing.T) {
+	s := &store{runs: map[key]run{}}
+	s.note(someRun("sequential", "sor-4000", "dedicated", 0, 8))
+	s.note(someRun("period", "sor-4000", "full", 0, 6))
+	for i, q := range balancingPeriods {
+		_, v := judgePeriods(s)
+		assert.Equal(t, open, v, "%d quanta are not measured", q)
+		s.note(someRun("period", "sor-4000", fmt.Sprint(q), 0, 10-float64(i)))
+	}
+	_, v := judgePeriods(s)
+	assert.Equal(t, shown, v)
+	s.note(someRun("period", "sor-4000", "40", 0, 7.5))
+	_, v = judgePeriods(s)
+	assert.Equal(t, notShown, v, "40 quanta are worse than 20")
+}
+
+// A master that has hardly interacted says nothing about what balancing uses.
+func TestMasterThatHardlyInteracted(t *testing.T) {
+	s := &store{runs: map[key]run{}}
+	for _, l := range masterLoads {
+		for cell, interactions := range map[string]int{"p8": 10, "p32": 9} { // of 20 that 50 ms ask for in 1 s
+			r := someRun("master", cell, l.variant, 0, 1)
+			r.Interactions, r.MasterCPU = interactions, 0.002
+			s.note(r)
+		}
+	}
+	measured, v := judgeMaster(s)
+	assert.Equal(t, shown, v)
+	assert.Contains(t, measured, "P = 8: no load 0.20%, constant load 0.20%")
+	assert.Contains(t, measured, "P = 32: no load not measured, constant load not measured")
+	assert.Contains(t, tableMaster(s), "| 8 | 0.200 | 0.200 | 0.200 |")
+	assert.Contains(t, tableMaster(s), "| 32 | not measured | not measured | not measured |")
+	r := someRun("master", "p8", "constant", 0, 1)
+	r.Interactions = 2
+	s.note(r)
+	_, v = judgeMaster(s)
+	assert.Equal(t, open, v, "whatever the load")
+}
+
+// Section 6.2: one of four with half of the rate, and recovered with work for half of it.
+func TestImbalance(t *testing.T) {
+	of := func(shares, rates [4]float64) float64 {
+		var ranks []sample
+		for i := range shares {
+			ranks = append(ranks, sample{Share: shares[i], Filtered: rates[i]})
+		}
+		return imbalance(ranks)
+	}
+	equal, slowed := [4]float64{0.25, 0.25, 0.25, 0.25}, [4]float64{2. / 7, 1. / 7, 2. / 7, 2. / 7}
+	assert.InDelta(t, 0.429, of(equal, [4]float64{1, 0.5, 1, 1}), 0.0005)
+	assert.InDelta(t, 0.125, of(slowed, [4]float64{1, 1, 1, 1}), 0.0005)
+	assert.InDelta(t, 0, of(slowed, [4]float64{2, 1, 2, 2}), 1e-9)
+	assert.Zero(t, of(equal, [4]float64{}))
+	assert.InDelta(t, 1, of(equal, [4]float64{1, 0, 1, 1}), 1e-9)
+}
+
+// With the threshold more must be left wrong, when the load changes, than without it.
+func TestThresholdLeavesRowsWrong(t *testing.T) {
+	judged := func(with, without float64) (string, string) {
+		s := &store{runs: map[key]run{}}
+		for variant, share := range map[string]float64{"24a": without, "24b": with} {
+			r := someRun("mechanisms", "traces", variant, 0, 5)
+			r.Loads = "ws=1 from=loop to=end on=2s off=2s"
+			s.note(r)
+			for k, at := range []float64{0.5, 1.9, 2.1, 3.9, 4.5} {
+				x := share
+				if k%2 == 0 {
+					x = 0.5 // not the last one before a change
+				}
+				for rank, part := range []float64{x, 1 - x} {
+					s.samples = append(s.samples, sample{Part: "mechanisms", Cell: "traces", Variant: variant, Interaction: k, Rank: rank, At: at, Share: part, Filtered: 1})
+				}
+			}
+		}
+		return judgeThreshold(s)
+	}
+	measured, v := judged(0.52, 0.5)
+	assert.Equal(t, "imbalance left when the load changes: with it 3.8%, 3.8%, without 0.0%, 0.0% (the paper's (c): 6.2% to 7.7%)", measured)
+	assert.Equal(t, shown, v)
+	_, v = judged(0.5, 0.5)
+	assert.Equal(t, notShown, v)
 }
 
 // A results folder gives its figures, as PNG and SVG, and fills its document.

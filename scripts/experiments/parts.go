@@ -252,10 +252,13 @@ var bare = []string{"--interaction", "synchronous", "--threshold", "0", "--filte
 
 func flags(groups ...[]string) []string { return slices.Concat(groups...) }
 
+// balancingPeriods are those of Fig. 19, in quota periods.
+var balancingPeriods = []int{2, 5, 10, 20, 40}
+
 func frequency() []cell {
 	c := cell{name: sor4000.String(), place: four, work: sor4000, seconds: 6, rounds: 2}
 	load := swinging(1, slowCycle, four.tau())
-	for _, q := range []int{2, 5, 10, 20, 40} {
+	for _, q := range balancingPeriods {
 		c.variants = append(c.variants, with(strconv.Itoa(q),
 			flags(bare, []string{"--period", (time.Duration(q) * four.period).String()})...).beside(load, 1.2))
 	}
@@ -263,9 +266,15 @@ func frequency() []cell {
 	return []cell{c}
 }
 
+// masterPeriod is half of ten quanta, as the paper's of Fig. 20 is of its 1.0 s.
+const masterPeriod = 50 * time.Millisecond
+
+// masterLoads are the variants of part master.
+var masterLoads = []struct{ variant, name string }{{"dedicated", "no load"}, {"constant", "constant load"}, {"oscillating", "oscillating load"}}
+
 func master() (cells []cell) {
-	// The paper's footnote 5; half of its period, as its quantum is.
-	settings := []string{"--period", "50ms", "--filter", "fixed:0.8", "--threshold", "0.1"}
+	// The paper's footnote 5.
+	settings := []string{"--period", masterPeriod.String(), "--filter", "fixed:0.8", "--threshold", "0.1"}
 	for _, ranks := range []int{2, 4, 8, 16, 32} {
 		p := cores(ranks)
 		cells = append(cells, cell{name: fmt.Sprintf("p%d", ranks), place: p.unbound(), work: mm500, seconds: 1.5, rounds: 1, variants: []variant{

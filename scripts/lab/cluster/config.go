@@ -239,8 +239,11 @@ func (l Load) check(workstations int) error {
 // Busy says whether the load wants the CPU at a time, and when that changes next; the change is 0 when it never does. Times count from the
 // start of mpirun, and began is when the program's loop began.
 func (l Load) Busy(at, began time.Duration) (busy bool, change time.Duration) {
-	if !l.FromLoop {
+	switch {
+	case !l.FromLoop:
 		return l.busy(at)
+	case at < began:
+		return false, began + l.From
 	}
 	if busy, change = l.busy(at - began); change != 0 {
 		change += began

@@ -133,16 +133,21 @@ func TestBusyChangesWhereItSays(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := drawLoad(t)
 		const step, end = time.Millisecond, 12 * time.Second
-		want, next := l.Busy(0, 0)
+		began := time.Duration(rapid.IntRange(0, 3000).Draw(t, "began")) * time.Millisecond
+		want, next := l.Busy(0, began)
 		for at := step; at < end; at += step {
-			busy, change := l.Busy(at, 0)
+			busy, change := l.Busy(at, began)
 			if next != 0 && at >= next {
 				want, next = busy, change
 			}
 			if busy != want || change != next || change != 0 && change <= at {
 				t.Fatalf("%v at %v: busy %t, next %v; from the change before: busy %t, next %v", l, at, busy, change, want, next)
 			}
-			expect := at >= l.From && (l.To == 0 || at < l.To) && (l.Off == 0 || (at-l.From)%(l.On+l.Off) < l.On)
+			own := at
+			if l.FromLoop {
+				own -= began
+			}
+			expect := own >= l.From && (l.To == 0 || own < l.To) && (l.Off == 0 || (own-l.From)%(l.On+l.Off) < l.On)
 			if busy != expect {
 				t.Fatalf("%v at %v: busy %t", l, at, busy)
 			}
