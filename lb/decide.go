@@ -70,10 +70,13 @@ func (b *Balancer) decideOn(d *Decision, m, level balance, statuses []Status, ta
 		d.Reason = fmt.Sprintf("imbalance %.3f, but whole iterations cannot be divided better", d.Imbalance)
 		return
 	}
+	after := b.measure(b.want, rates)
+	if b.loop.OneByOne && after.current > 0 { // a way that is shortened brings no more
+		b.promised = min(b.promised, m.balanced/after.current-m.balanced/m.current)
+	}
 	if d.Plan > 0 && d.Plans[d.Plan].Name != "full" {
 		return
 	}
-	after := b.measure(b.want, rates)
 	saved := 0.0
 	switch {
 	case math.IsInf(m.current, 1):
@@ -294,22 +297,6 @@ func (b *Balancer) planBlocks() {
 	b.transfers = dist.AppendAdjacent(b.transfers[:0], b.block, b.spare, b.loop.Weights)
 	for r := range b.want {
 		b.want[r] = b.loop.Weights.Units(b.spare.Range(r))
-	}
-}
-
-// keepOrder shortens the way so that no rank is left with less than it must keep in whatever order the boundaries move: none goes beyond where its
-// neighbours are.
-func (b *Balancer) keepOrder() {
-	have, want, least := b.block.Bounds, b.spare.Bounds, max(1, b.divider.Least)
-	first := b.loop.FirstWorker + 1
-	for k := first; k+1 < len(have); k++ {
-		want[k] = min(max(want[k], have[k-1]+least), have[k+1]-least)
-	}
-	for k := first; k < len(have); k++ {
-		if want[k]-want[k-1] < least { // ranks have less already
-			copy(want, have)
-			return
-		}
 	}
 }
 

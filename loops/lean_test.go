@@ -296,3 +296,26 @@ func TestALeanLeavesRows(t *testing.T) {
 	assert.Equal(t, even.Lean, again.Lean)
 	assert.Greater(t, many, 250)
 }
+
+// A rank that is seven times as fast as each of seven others, as one with a core of its own beside seven that share one: most of its work has to pass through all of them, and
+// each boundary goes no farther at a time than where its neighbours are.
+func TestLeansPassWorkThroughRanks(t *testing.T) {
+	const ranks, rows, columns = 8, 2501, 256
+	cfg := machine(0, ranks)
+	cfg.MaxOps = 1e8
+	for range ranks - 1 {
+		cfg.Speed = append(cfg.Speed, sim.Constant(1.0/7))
+	}
+	cfg.Speed = append(cfg.Speed, sim.Constant(1))
+	const sweep = 25e-3 // s on the fast rank
+	rep := reportIn(t, cfg, func(c *sim.Comm) (*loops.Report, error) {
+		return loops.DOACROSS{
+			Outer: 200, Rows: loops.Span(0, rows), Strip: loops.Span(0, columns), Quantum: 0.004, Reach: 1,
+			Arrays: []loops.Array{loops.NewMatrix(rows, columns)},
+			Body: func(block, strip loops.Range) {
+				c.Work(sweep / columns / rows * float64(block.Len()*strip.Len()))
+			},
+		}.Run(c, lb.Auto())
+	})
+	assert.Less(t, rep.Time, 1.1*200*sweep/2)
+}
