@@ -502,7 +502,8 @@ func (c *coder) level(i int) string {
 	}
 	text := c.between(l.stmt.Pos(), next.stmt.Pos()) + c.level(i+1)
 	if c.finding.order == placement.Synchronous && i == c.distributed-1 {
-		text += "\n// Here the ranks exchange, or combine, what they need of each other.\n"
+		text += "\n// Here the ranks combine what they have found: sums, largest values. Rows of their neighbours that they read they\n" +
+			"// exchange after the hook, or before the next loop over rows: at the hook the neighbours may become others.\n"
 	}
 	return text + strings.TrimRight(c.between(next.stmt.End(), l.body.Rbrace), " \t\n") + "\n" + c.hook(i) + "}"
 }
