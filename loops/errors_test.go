@@ -341,7 +341,7 @@ func TestTheLargestNumbers(t *testing.T) {
 			Body: func(rows, strip loops.Range) {
 				for i := rows.Lo; i < rows.Hi; i++ {
 					for j := strip.Lo; j < strip.Hi; j++ {
-						u.Row(i)[j] = 0.25 * (u.Row(i)[j-1] + u.Row(i-1)[j] + u.Row(i)[j+1] + u.Row(i+1)[j])
+						u.Row(i)[j] = 0.25 * (u.Row(i)[j-1] + u.Row(i - 1)[j] + u.Row(i)[j+1] + u.Row(i + 1)[j])
 					}
 				}
 			},
@@ -393,4 +393,43 @@ func TestTheLargestNumbers(t *testing.T) {
 		return err
 	})
 	require.NoError(t, err)
+}
+
+// After a loop in which rows have moved one rank can have them all.
+func TestCollect(t *testing.T) {
+	for _, network := range []int{0, 1, -1} {
+		for _, ranks := range []int{1, 4} {
+			require.NoError(t, everywhere(network, ranks, func(c comm.Comm) error {
+				const rows = 30
+				a, b := loops.NewMatrix(rows, 3), loops.NewMatrix(rows, 1)
+				rep, err := loops.DOALL{
+					Rows: loops.Span(0, rows), Repeat: 9, Arrays: []loops.Array{a}, Results: []loops.Array{b}, Quantum: 0.004,
+					Body: func(_ int, own loops.Range) {
+						for i := own.Lo; i < own.Hi; i++ {
+							a.Row(i)[2]++
+							b.Row(i)[0] = float64(i)
+						}
+						work(c, 1e-3*float64(own.Len()))
+					},
+				}.Run(c, lb.Config{Policy: lb.Random})
+				if err != nil {
+					return err
+				}
+				to := ranks / 2
+				if err := loops.Collect(c, to, rep.Own, a, b); err != nil || c.Rank() != to {
+					return err
+				}
+				for i := range rows {
+					if a.Row(i)[2] != 9 || b.Row(i)[0] != float64(i) {
+						return fmt.Errorf("row %d: %v, %v", i, a.Row(i), b.Row(i))
+					}
+				}
+				return nil
+			}))
+		}
+	}
+	err := everywhere(0, 2, func(c comm.Comm) error {
+		return loops.Collect(c, 0, []loops.Range{loops.Initial(c, loops.Span(0, 4), lb.Auto())}, loops.NewMatrix(4, 2-c.Rank()))
+	})
+	require.ErrorContains(t, err, "rank 1 sent 16 bytes, 32 expected")
 }

@@ -1,6 +1,8 @@
 package loops
 
 import (
+	"fmt"
+
 	"shiftwork/comm"
 	"shiftwork/dist"
 	"shiftwork/hooks"
@@ -37,6 +39,50 @@ func Initial(c comm.Comm, iterations Range, cfg lb.Config) Range {
 		first = 1
 	}
 	return dist.Even(iterations, c.Size(), first).Range(c.Rank())
+}
+
+// Collect brings rows of the arrays to one rank, which has all of them afterwards: own are those that a rank has, Report.Own after a loop.
+// Every rank calls it, with the same arrays.
+func Collect(c comm.Comm, to int, own []Range, arrays ...Array) error {
+	var e comm.Encoder
+	e.Int(len(own))
+	for _, r := range own {
+		e.Int(r.Lo)
+		e.Int(r.Hi)
+	}
+	all, err := comm.Gather(c, to, e.Message())
+	if err != nil {
+		return err
+	}
+	if c.Rank() != to {
+		for _, r := range own {
+			for _, a := range arrays {
+				if err := c.Send(to, tagRows, a.Bytes(r)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	for from, owned := range all {
+		if from == to {
+			continue
+		}
+		in := comm.NewDecoder(owned)
+		for range in.Count(16) {
+			r := Span(in.Int(), in.Int())
+			for i, a := range arrays {
+				st, err := c.Recv(from, tagRows, a.Bytes(r))
+				if err != nil {
+					return err
+				}
+				if n := len(a.Bytes(r)); st.Len != n {
+					return fmt.Errorf("array %d, rows %v: rank %d sent %d bytes, %d expected: do all ranks list the same arrays?", i, r, from, st.Len, n)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // timed runs f between two barriers and returns the seconds in between.
