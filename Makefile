@@ -110,4 +110,4 @@ test-browser: setup
 	CGO_ENABLED=0 go test -count 1 -timeout 8m -tags nompi,browser -run 'Browser|StaysUsable' -v ./apps/shiftwork/internal/report
 
 clean:
-	rm -rf sor mm mm-openblas load shiftwork build
+	rm -rf sor mm mm-openblas load shiftwork shiftwork-metrics build

@@ -15,6 +15,9 @@ import (
 	"shiftwork/hooks"
 )
 
+// ErrNoRecording is wrapped by what Follow says of a file that something else has written.
+var ErrNoRecording = errors.New(`not a recording, which begins with {"schema":"shiftwork"}: make one with --record`)
+
 // Follow hands the events of a recording to r while it is being written, and returns when its loops have ended: when patience
 // has passed since the end of the last one and nothing came behind it. It waits for the file to appear. A file that becomes
 // shorter, or has another first event, is a new recording; the values of the one before go on from where they were. tick is
@@ -115,10 +118,10 @@ func (f *follower) take(line []byte) error {
 			Version int
 		}
 		if err := json.Unmarshal(line, &head); err != nil || head.Schema != "shiftwork" {
-			return errors.New(`not a recording, which begins with {"schema":"shiftwork"}: make one with --record`)
+			return ErrNoRecording
 		}
 		if head.Version != hooks.RecordVersion {
-			return fmt.Errorf("a recording of version %d, accepted is %d", head.Version, hooks.RecordVersion)
+			return fmt.Errorf("%w: this one has version %d, accepted is %d", ErrNoRecording, head.Version, hooks.RecordVersion)
 		}
 		return nil
 	}
