@@ -101,10 +101,10 @@ disturb() {
 	load_pid=$!
 }
 
-# How many sweeps take so long depends on the machine: a run of some seconds tells. The run that is watched may do twice as many and
+# How many sweeps take so long depends on the machine: a run of some seconds tells. The run that is watched may do five times as many and
 # ends by its time, whatever else the machine does meanwhile.
 result=$("${mpi[@]}" "${sor[@]}" --iterations 1000000 --time-limit 3s --quiet)
-sweeps=$(sed -n 's/^result: .* rate_per_s=\([0-9.e+]*\) .*/\1/p' <<<"$result" | awk -v n="$n" -v s="$seconds" '{ print int(2 * $1 * s / (n * n)) }')
+sweeps=$(sed -n 's/^result: .* rate_per_s=\([0-9.e+]*\) .*/\1/p' <<<"$result" | awk -v n="$n" -v s="$seconds" '{ print int(5 * $1 * s / (n * n)) }')
 if [ "${sweeps:-0}" -lt 100 ]; then
 	sweeps=100
 fi
