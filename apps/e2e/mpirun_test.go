@@ -96,7 +96,7 @@ func TestMPIRefused(t *testing.T) {
 	dir, outputs := prepare(t)
 	found := 0
 	for _, r := range refusals() {
-		if !slices.Contains([]string{"unknown flag", "adjacent mm", "truncated", "inner dimensions", "no folders at all"}, r.name) {
+		if !slices.Contains([]string{"unknown flag", "adjacent mm", "truncated", "inner dimensions", "no folders at all", "too many numbers", "record is input"}, r.name) {
 			continue
 		}
 		found++
@@ -106,7 +106,7 @@ func TestMPIRefused(t *testing.T) {
 			nothingIn(t, outputs)
 		})
 	}
-	assert.Equal(t, 5, found)
+	assert.Equal(t, 7, found)
 }
 
 func TestMPIHelpIsShownOnce(t *testing.T) {

@@ -59,6 +59,15 @@ func refusals() []refusal {
 		{"no folder for output", []string{"sor", "--output", "{no/out.npy}"}, []string{"no/out.npy", "no does not exist", "existing folder"}},
 		{"no folders at all", []string{"mm", "--output", "{no/out.npy}", "--report", "{no/out.txt}"},
 			[]string{"no/out.npy", "; ", "no/out.txt"}},
+		{"too many numbers", []string{"sor", "--n", "100000000"}, []string{"100000000 x 100000000", "80.0 PB", "more than can be addressed", "fewer rows or columns"}},
+		{"more than an int", []string{"mm", "--n", "10000000000"}, []string{"10000000000 x 10000000000", "800.0 EB"}},
+		{"record is input", []string{"sor", "--input", "{plate.npy}", "--record", "{plate.npy}"},
+			[]string{"--record", "only another file than --input", "plate.npy"}},
+		{"trace is input", []string{"mm", "--a", "{square.npy}", "--b", "{square.npy}", "--trace", "{./square.npy}"},
+			[]string{"--trace", "only another file than --a"}},
+		{"one name for all", []string{"sor", "--record", "{new.json}", "--report", "{new.json}", "--trace", "{new.json}"},
+			[]string{"--report", "; --trace", "only another file than --record"}},
+		{"record is output", []string{"mm", "--record", "{new.npy}", "--output", "{new.npy}"}, []string{"--record", "only another file than --output"}},
 		{"output is a folder", []string{"sor", "--output", "{.}"}, []string{"not a regular file"}},
 	}
 }
@@ -75,6 +84,8 @@ func prepare(t *testing.T) (dir, outputs string) {
 		"cube.npy":      npy("<f8", "(4, 4, 4)", 4*4*4*8),
 		"small.npy":     npy("<f8", "(2, 9)", 2*9*8),
 		"a.npy":         npy("<f8", "(4, 5)", 4*5*8),
+		"square.npy":    npy("<f8", "(4, 4)", 4*4*8),
+		"plate.npy":     npy("<f8", "(4, 4)", 4*4*8),
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 	}
@@ -107,10 +118,21 @@ func nothingIn(t *testing.T, dir string) {
 	assert.Empty(t, entries)
 }
 
+// contents are the files of a folder.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	all := map[string]string{}
+	for _, e := range entries {
+		all[e.Name()] = content(t, filepath.Join(dir, e.Name()))
+	}
+	return all
+}
+
 func TestRefused(t *testing.T) {
 	dir, outputs := prepare(t)
-	before, err := os.ReadDir(dir)
-	require.NoError(t, err)
+	before := contents(t, dir)
 	for _, r := range refusals() {
 		t.Run(r.name, func(t *testing.T) {
 			args := r.commandLine(dir, outputs)
@@ -118,9 +140,7 @@ func TestRefused(t *testing.T) {
 			nothingIn(t, outputs)
 		})
 	}
-	after, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	assert.Len(t, after, len(before))
+	assert.Equal(t, before, contents(t, dir), "nothing is added, and nothing destroyed")
 }
 
 // An mpirun of another MPI starts processes each of which is rank 0 of 1; a program without MPI is never more.

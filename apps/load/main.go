@@ -46,7 +46,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var f flags
 	err := cli.Parse("load", "Compete for a processor: compute, sleep, repeat; at the end print the CPU seconds used.", args, &f)
 	if help := (*cli.Help)(nil); errors.As(err, &help) {
-		_, _ = io.WriteString(stdout, help.Text)
+		if _, err := io.WriteString(stdout, help.Text); err != nil {
+			_, _ = fmt.Fprintln(stderr, "load:", err)
+			return 1
+		}
 		return 0
 	}
 	if err != nil {
@@ -66,6 +69,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	if _, err := fmt.Fprintf(stdout, "load: cpu_s=%.3f elapsed_s=%.3f\n", cpu.Seconds(), time.Since(start).Seconds()); err != nil {
+		_, _ = fmt.Fprintln(stderr, "load: the result is lost:", err)
 		return 1
 	}
 	return 0

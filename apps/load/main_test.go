@@ -113,3 +113,17 @@ func TestUsage(t *testing.T) {
 	assert.Contains(t, stdout.String(), "--off=DURATION")
 	assert.Empty(t, stderr.String())
 }
+
+// What is printed to nobody is a failure.
+func TestTheResultIsLost(t *testing.T) {
+	for _, args := range [][]string{{"--for", "1ms"}, {"--help"}} {
+		var stderr bytes.Buffer
+		assert.Equal(t, 1, run(t.Context(), args, fullDisk{}, &stderr))
+		assert.Contains(t, stderr.String(), "no space left on device")
+		assert.Equal(t, 1, strings.Count(stderr.String(), "\n"))
+	}
+}
+
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, syscall.ENOSPC }

@@ -73,7 +73,7 @@ func run(c comm.Comm, f *flags) error {
 		return err
 	}
 	defer in.close()
-	if err := frame.CheckFiles(c, &f.Shared, f.Output); err != nil {
+	if err := frame.CheckFiles(c, &f.Shared, f.Output, frame.File{Flag: "a", Path: f.A}, frame.File{Flag: "b", Path: f.B}); err != nil {
 		return err
 	}
 	if err := frame.CheckFolders(c, &f.Shared); err != nil {
@@ -81,12 +81,15 @@ func run(c comm.Comm, f *flags) error {
 	}
 	n, inner, m := in.rows, in.inner, in.cols
 	rows := loops.Span(0, n)
+	own := loops.Initial(c, rows, cfg)
+	if err := in.checkMemory(c, f, own.Len()); err != nil {
+		return err
+	}
 	a, out := loops.NewMatrix(n, inner), loops.NewMatrix(n, m)
 	b := loops.NewMatrix(inner, m).Data()
-	own := loops.Initial(c, rows, cfg)
 	err = errors.Join(in.readB(b), in.readA(own, a.Data()))
 	clear(out.Rows(own)) // gets its memory now, not in the midst of the first products
-	if err := comm.Agree(c, err); err != nil {
+	if err := frame.Agree(c, err); err != nil {
 		return err
 	}
 	recorder, done, err := frame.Recorder(c, &f.Shared, frame.Work{
@@ -182,6 +185,24 @@ func open(f *flags) (*source, error) {
 		return nil, err
 	}
 	return &source{rows: a.Rows(), inner: a.Cols(), cols: b.Cols(), a: a, b: b}, nil
+}
+
+// checkMemory finds out whether there is memory for A, B and C, of which this rank has so many rows at first, and in the end for the
+// serial run's besides C.
+func (s *source) checkMemory(c comm.Comm, f *flags, own int) error {
+	a := frame.Grid{Rows: s.rows, Cols: s.inner, Used: own}
+	b := frame.Grid{Rows: s.inner, Cols: s.cols, Used: s.inner}
+	out := frame.Grid{Rows: s.rows, Cols: s.cols, Used: own}
+	if err := frame.CheckMemory(c, &f.Shared, a, b, out); err != nil || !f.Verify {
+		return err
+	}
+	last := []frame.Grid{out}
+	if c.Rank() == 0 {
+		whole := out
+		a.Used, whole.Used = s.rows, s.rows
+		last = append(last, a, b, whole)
+	}
+	return frame.CheckMemory(c, &f.Shared, last...)
 }
 
 func (s *source) close() {

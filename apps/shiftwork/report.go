@@ -52,12 +52,12 @@ func (v *reportVerb) Run(stdout io.Writer) error {
 		page = strings.TrimSuffix(v.Recording, filepath.Ext(v.Recording)) + ".html"
 	}
 	files := []struct {
-		path  string
-		write func(io.Writer) error
+		flag, path string
+		write      func(io.Writer) error
 	}{
-		{page, func(w io.Writer) error { return report.Page(w, run, filepath.Base(v.Recording)) }},
-		{v.PNG, func(w io.Writer) error { return report.Figure(w, run, "png") }},
-		{v.SVG, func(w io.Writer) error { return report.Figure(w, run, "svg") }},
+		{"output", page, func(w io.Writer) error { return report.Page(w, run, filepath.Base(v.Recording)) }},
+		{"png", v.PNG, func(w io.Writer) error { return report.Figure(w, run, "png") }},
+		{"svg", v.SVG, func(w io.Writer) error { return report.Figure(w, run, "svg") }},
 	}
 	for _, f := range files {
 		if f.path == "" {
@@ -65,6 +65,9 @@ func (v *reportVerb) Run(stdout io.Writer) error {
 		}
 		if err := gridfile.CheckOutput(f.path); err != nil {
 			return usageError{err}
+		}
+		if output.Same(f.path, v.Recording) {
+			return usageError{cli.Refuse(f.flag, f.path, "another file than the recording")}
 		}
 	}
 	for _, f := range files {

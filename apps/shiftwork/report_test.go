@@ -38,6 +38,8 @@ func TestReportMistakes(t *testing.T) {
 	dir := t.TempDir()
 	other := filepath.Join(dir, "other.txt")
 	require.NoError(t, os.WriteFile(other, []byte("result: x\n"), 0o600))
+	page := filepath.Join(t.TempDir(), "run.html") // a recording that has the name of its page
+	require.NoError(t, os.Link(path, page))
 	for _, c := range []struct {
 		args []string
 		says string
@@ -49,6 +51,8 @@ func TestReportMistakes(t *testing.T) {
 		{[]string{path, "--svg", filepath.Join(dir, "x")}, "is not accepted, only a file name that ends in .svg"},
 		{[]string{path, "--output", filepath.Join(dir, "x.png")}, "is not accepted, only a file name that ends in .html"},
 		{[]string{path, "--output", filepath.Join(dir, "no", "x.html")}, "x.html"},
+		{[]string{page}, "--output"},
+		{[]string{path, "--output", page}, "is not accepted, only another file than the recording"},
 	} {
 		code, out, stderr := start(t, append([]string{"report"}, c.args...)...)
 		assert.Equal(t, 2, code, c.args)
@@ -59,4 +63,9 @@ func TestReportMistakes(t *testing.T) {
 	entries, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	assert.Len(t, entries, 1, "nothing half-written stays")
+	first, err := os.ReadFile(path)
+	require.NoError(t, err)
+	last, err := os.ReadFile(page)
+	require.NoError(t, err)
+	assert.Equal(t, first, last, "the recording is what it was")
 }

@@ -74,7 +74,7 @@ func run(c comm.Comm, f *flags) error {
 		return err
 	}
 	defer grid.close()
-	if err := frame.CheckFiles(c, &f.Shared, f.Output); err != nil {
+	if err := frame.CheckFiles(c, &f.Shared, f.Output, frame.File{Flag: "input", Path: f.Input}); err != nil {
 		return err
 	}
 	if err := frame.CheckFolders(c, &f.Shared); err != nil {
@@ -82,8 +82,16 @@ func run(c comm.Comm, f *flags) error {
 	}
 	n, m := grid.rows, grid.cols
 	interior := loops.Span(1, n-1)
+	first := withBoundary(loops.Initial(c, interior, cfg), n)
+	grids := []frame.Grid{{Rows: n, Cols: m, Used: first.Len()}}
+	if f.Verify && c.Rank() == 0 {
+		grids = append(grids, frame.Grid{Rows: n, Cols: m, Used: n}) // the serial run's, beside the other
+	}
+	if err := frame.CheckMemory(c, &f.Shared, grids...); err != nil {
+		return err
+	}
 	u := loops.NewMatrix(n, m)
-	if err := comm.Agree(c, grid.read(withBoundary(loops.Initial(c, interior, cfg), n), u.Data())); err != nil {
+	if err := frame.Agree(c, grid.read(first, u.Data())); err != nil {
 		return err
 	}
 	recorder, done, err := frame.Recorder(c, &f.Shared, frame.Work{
@@ -94,7 +102,7 @@ func run(c comm.Comm, f *flags) error {
 	}
 	relax := kernel.NewSOR(f.Omega, f.Tolerance > 0)
 	program, err := identity(f, grid, u)
-	if err := comm.Agree(c, err); err != nil {
+	if err := frame.Agree(c, err); err != nil {
 		return err
 	}
 	change := 0.0 // largest change of a point of this rank since the last look

@@ -70,7 +70,7 @@ func TestEveryFlagIsParsed(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, flags{N: 5, Shared: Shared{
 		Balance: "rotate", Ranks: 3, Master: "dedicated", Block: AutoInt{Value: 36}, Period: AutoTime{Value: time.Second / 2},
-		Threshold: AutoPart{Value: 0.1}, Filter: Filter{fixed}, CostBenefit: "off", Interaction: "synchronous",
+		Threshold: AutoPart{Value: 0.1}, Filter: Filter{Spec: fixed}, CostBenefit: "off", Interaction: "synchronous",
 		Movement: "direct", Record: "a.jsonl", Report: "b.txt", Trace: "c.json", TraceLimit: 100, Verify: true, Progress: true,
 		Checkpoint: "d", Every: Time(30 * time.Second), Restart: "e", TimeLimit: Time(55 * time.Minute),
 	}}, f)

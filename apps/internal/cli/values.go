@@ -121,7 +121,10 @@ func orAuto(isAuto bool, value any) string {
 }
 
 // Filter is a rate filter in the notation of filter.Parse.
-type Filter struct{ filter.Spec }
+type Filter struct {
+	filter.Spec
+	File string // that its table was read from, if it was
+}
 
 // UnmarshalText parses the notation of a filter. state:@FILE is a state machine with the table in a file: the text is read
 // here, because the configuration that all ranks must agree on is the table and not the file's name.
@@ -147,7 +150,7 @@ func (f *Filter) UnmarshalText(text []byte) error {
 	case err != nil || len(text) == 0:
 		return refused(text, accepted)
 	}
-	f.Spec = spec
+	f.Spec, f.File = spec, file
 	return nil
 }
 

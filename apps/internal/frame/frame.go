@@ -27,7 +27,8 @@ func Main(name, description string, flags any, shared *cli.Shared, run func(c co
 		switch {
 		case errors.As(err, &help):
 			if c.Rank() == 0 {
-				fmt.Print(help.Text)
+				_, err := fmt.Print(help.Text)
+				return err
 			}
 			return nil
 		case err != nil:
@@ -221,15 +222,17 @@ func Finish(c comm.Comm, s *cli.Shared, l result.Line, rep *loops.Report) error 
 	if c.Rank() == 0 {
 		sum := summarise(rep)
 		if s.Report != "" {
-			err = writeReport(s.Report, l, rep, sum)
+			err = flagged("report", writeReport(s.Report, l, rep, sum))
 		}
 		if !s.Quiet {
 			_ = printSummary(os.Stdout, sum, false) // the terminal may be gone; the result line will say so too
 		}
-		fmt.Println(l)
+		if _, lost := fmt.Println(l); lost != nil {
+			err = errors.Join(err, fmt.Errorf("the result line is lost: %w", lost))
+		}
 		if err == nil && l.Verified != nil && !*l.Verified {
 			err = errors.New("the result differs from the serial run's")
 		}
 	}
-	return comm.Agree(c, err)
+	return Agree(c, err)
 }

@@ -2,33 +2,56 @@ package frame
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"shiftwork/apps/internal/cli"
 	"shiftwork/apps/internal/gridfile"
+	"shiftwork/apps/internal/output"
 	"shiftwork/comm"
 	"shiftwork/hooks"
 	"shiftwork/trace"
 )
 
-// CheckFiles finds out, on rank 0 and before anything is computed, whether the files that the flags name can be written.
-// The error is every rank's.
-func CheckFiles(c comm.Comm, s *cli.Shared, more ...string) error {
+// File is a file that a flag names; none if the path is empty.
+type File struct{ Flag, Path string }
+
+// CheckFiles finds out, on rank 0 and before anything is computed, whether the files that the flags name can be written, and
+// whether one of them would destroy another. --output may be one of the inputs: it is written when they have been read, and
+// beside them. The error is every rank's.
+func CheckFiles(c comm.Comm, s *cli.Shared, output string, inputs ...File) error {
 	var faults []error
 	if c.Rank() == 0 {
-		for _, path := range append(more, s.Record, s.Report, s.Trace) {
-			if path != "" {
-				if err := gridfile.CheckOutput(path); err != nil {
-					faults = append(faults, err)
-				}
+		written := []File{{"output", output}, {"record", s.Record}, {"report", s.Report}, {"trace", s.Trace}}
+		for i, f := range written {
+			if f.Path == "" {
+				continue
+			}
+			others := append(slices.Clone(written[:i]), File{"filter", s.Filter.File})
+			if i > 0 {
+				others = append(others, inputs...)
+			}
+			if err := cmp.Or(gridfile.CheckOutput(f.Path), taken(f, others)); err != nil {
+				faults = append(faults, err)
 			}
 		}
 	}
 	return Refused(c, errors.Join(faults...))
+}
+
+// taken is the error if f is one of the others.
+func taken(f File, others []File) error {
+	for _, o := range others {
+		if o.Path != "" && output.Same(f.Path, o.Path) {
+			return cli.Refuse(f.Flag, f.Path, fmt.Sprintf("another file than --%s %s", o.Flag, o.Path))
+		}
+	}
+	return nil
 }
 
 // Recorder is what --record, --progress and --trace ask for; nil where they ask this rank for nothing. Every rank calls it,
@@ -49,7 +72,7 @@ func Recorder(c comm.Comm, s *cli.Shared, work Work) (r hooks.Recorder, done fun
 			closing = to.close
 		}
 	}
-	if err := comm.Agree(c, err); err != nil {
+	if err := Agree(c, err); err != nil {
 		return nil, nil, err
 	}
 	var tr *trace.Trace
@@ -60,7 +83,7 @@ func Recorder(c comm.Comm, s *cli.Shared, work Work) (r hooks.Recorder, done fun
 		all = append(all, tr)
 	}
 	done = func(loop error) error {
-		err := closing()
+		err := flagged("record", closing())
 		if loop != nil {
 			if tr != nil {
 				tr.Abandon()
@@ -69,11 +92,11 @@ func Recorder(c comm.Comm, s *cli.Shared, work Work) (r hooks.Recorder, done fun
 		}
 		if tr != nil {
 			sum, failed := tr.Close()
-			if err = errors.Join(err, failed); sum != nil && !s.Quiet && sum.Note() != "" {
+			if err = errors.Join(err, flagged("trace", failed)); sum != nil && !s.Quiet && sum.Note() != "" {
 				fmt.Fprintf(os.Stderr, "%s: %s: %s\n", work.App, s.Trace, sum.Note())
 			}
 		}
-		return comm.Agree(c, err)
+		return Agree(c, err)
 	}
 	if len(all) == 0 {
 		return nil, done, nil
@@ -115,7 +138,7 @@ func Write(c comm.Comm, path string, n, m int, own []Rows) error {
 	if c.Rank() == 0 {
 		temp, err = gridfile.Create(path, n, m)
 	}
-	if err := comm.Agree(c, err); err != nil {
+	if err := Agree(c, err); err != nil {
 		return err
 	}
 	name := make([]byte, 4096) // a path, padded with zeros
@@ -124,15 +147,16 @@ func Write(c comm.Comm, path string, n, m int, own []Rows) error {
 		return err
 	}
 	temp = strings.TrimRight(string(name), "\x00")
-	err = comm.Agree(c, writeRows(temp, n, m, own))
+	err = writeRows(temp, n, m, own)
+	failed := comm.Agree(c, err) // to be told when the file is gone
 	if c.Rank() == 0 {
-		if err != nil {
+		if failed != nil {
 			err = errors.Join(err, gridfile.Abort(temp))
 		} else {
 			err = gridfile.Commit(temp, path)
 		}
 	}
-	return comm.Agree(c, err)
+	return Agree(c, err)
 }
 
 func writeRows(temp string, n, m int, own []Rows) error {
