@@ -121,7 +121,8 @@ func run(c comm.Comm, f *flags) error {
 	setup := c.Now() - began
 	rep, err := multiply.Run(c, cfg)
 	ended := c.Now()
-	if err := done(err); err != nil {
+	unwritten := done(err)
+	if err != nil {
 		return frame.Ran(err)
 	}
 	var product []frame.Rows
@@ -159,7 +160,7 @@ func run(c comm.Comm, f *flags) error {
 		line.Verified = &same
 	}
 	line.Finish = c.Now() - ended
-	return frame.Finish(c, &f.Shared, line, rep)
+	return frame.Finish(c, &f.Shared, line, rep, unwritten)
 }
 
 // source is where A (rows x inner) and B (inner x cols) come from: two files, or a formula.

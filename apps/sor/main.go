@@ -137,7 +137,8 @@ func run(c comm.Comm, f *flags) error {
 	setup := c.Now() - began
 	rep, err := sweep.Run(c, cfg)
 	ended := c.Now()
-	if err := done(err); err != nil {
+	unwritten := done(err)
+	if err != nil {
 		return frame.Ran(err)
 	}
 	var own []frame.Rows
@@ -166,7 +167,7 @@ func run(c comm.Comm, f *flags) error {
 		line.Verified = &same
 	}
 	line.Finish = c.Now() - ended
-	return frame.Finish(c, &f.Shared, line, rep)
+	return frame.Finish(c, &f.Shared, line, rep, unwritten)
 }
 
 // identity says which problem a checkpoint belongs to. The fixed rows are no part of it: a restart must have the same ones.

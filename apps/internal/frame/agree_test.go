@@ -62,7 +62,7 @@ func TestAgreeTellsOfTheRankThatHasFailed(t *testing.T) {
 func TestFilesThatCannotBeWritten(t *testing.T) {
 	printTo(t, os.DevNull)
 	failsAs(t, "rank 0: --report: open /no/such/folder/[.]run[.]json[.][0-9]+: no such file or directory", func(c comm.Comm) error {
-		return Finish(c, &cli.Shared{Quiet: true, Report: "/no/such/folder/run.json"}, result.Line{}, &loops.Report{})
+		return Finish(c, &cli.Shared{Quiet: true, Report: "/no/such/folder/run.json"}, result.Line{}, &loops.Report{}, nil)
 	})
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no disk is full here")
@@ -72,7 +72,7 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return done(nil)
+		return Finish(c, &cli.Shared{Quiet: true}, result.Line{}, &loops.Report{}, done(nil))
 	})
 }
 
@@ -80,7 +80,7 @@ func TestFilesThatCannotBeWritten(t *testing.T) {
 func TestTheResultLineIsLost(t *testing.T) {
 	printTo(t, "/dev/full")
 	failsAs(t, "rank 0: the result line is lost: write /dev/full: no space left on device", func(c comm.Comm) error {
-		return Finish(c, &cli.Shared{Quiet: true}, result.Line{}, &loops.Report{})
+		return Finish(c, &cli.Shared{Quiet: true}, result.Line{}, &loops.Report{}, nil)
 	})
 }
 

@@ -216,13 +216,13 @@ func Line(app string, c comm.Comm, s *cli.Shared, rep *loops.Report) result.Line
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // Finish prints the summary and the result line on rank 0, writes the report that the flags ask for, and fails on
-// every rank if the result was verified and is wrong.
-func Finish(c comm.Comm, s *cli.Shared, l result.Line, rep *loops.Report) error {
-	var err error
+// every rank if the result was verified and is wrong, or something could not be written: unwritten, of done (Recorder), too.
+func Finish(c comm.Comm, s *cli.Shared, l result.Line, rep *loops.Report, unwritten error) error {
+	err := unwritten
 	if c.Rank() == 0 {
 		sum := summarise(rep)
 		if s.Report != "" {
-			err = flagged("report", writeReport(s.Report, l, rep, sum))
+			err = errors.Join(err, flagged("report", writeReport(s.Report, l, rep, sum)))
 		}
 		if !s.Quiet {
 			_ = printSummary(os.Stdout, sum, false) // the terminal may be gone; the result line will say so too
@@ -230,8 +230,8 @@ func Finish(c comm.Comm, s *cli.Shared, l result.Line, rep *loops.Report) error 
 		if _, lost := fmt.Println(l); lost != nil {
 			err = errors.Join(err, fmt.Errorf("the result line is lost: %w", lost))
 		}
-		if err == nil && l.Verified != nil && !*l.Verified {
-			err = errors.New("the result differs from the serial run's")
+		if l.Verified != nil && !*l.Verified {
+			err = errors.Join(err, errors.New("the result differs from the serial run's"))
 		}
 	}
 	return Agree(c, err)

@@ -54,9 +54,9 @@ func taken(f File, others []File) error {
 	return nil
 }
 
-// Recorder is what --record, --progress and --trace ask for; nil where they ask this rank for nothing. Every rank calls it,
-// and done after the loop, with the loop's error: an error is every rank's, unless it is the loop's own.
-func Recorder(c comm.Comm, s *cli.Shared, work Work) (r hooks.Recorder, done func(loop error) error, err error) {
+// Recorder is what --record, --progress and --trace ask for; nil where they ask this rank for nothing. Every rank calls it, and done after the loop, with
+// the loop's error. What could not be written is for Finish, and this rank's alone: a result does not go with a recording that does.
+func Recorder(c comm.Comm, s *cli.Shared, work Work) (r hooks.Recorder, done func(loop error) (unwritten error), err error) {
 	var all []hooks.Recorder
 	closing := func() error { return nil }
 	if c.Rank() == 0 && s.Progress {
@@ -88,7 +88,7 @@ func Recorder(c comm.Comm, s *cli.Shared, work Work) (r hooks.Recorder, done fun
 			if tr != nil {
 				tr.Abandon()
 			}
-			return loop
+			return nil // the loop's error is what matters
 		}
 		if tr != nil {
 			sum, failed := tr.Close()
@@ -96,7 +96,7 @@ func Recorder(c comm.Comm, s *cli.Shared, work Work) (r hooks.Recorder, done fun
 				fmt.Fprintf(os.Stderr, "%s: %s: %s\n", work.App, s.Trace, sum.Note())
 			}
 		}
-		return Agree(c, err)
+		return err
 	}
 	if len(all) == 0 {
 		return nil, done, nil
