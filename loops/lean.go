@@ -149,7 +149,8 @@ func (x *across) beginLeaning() {
 // setLean sets how far blocks lean from the next time on that they turn back, or from widen on.
 func (x *across) setLean(most, ever int) {
 	x.leanMost = ever
-	x.h.SetLeast(keep(max(x.lean.most, x.wider, most))) // a lean that is under way goes on
+	// A lean that is under way goes on, and what is handed over goes as far as blocks might have leaned in the batch behind a strip of which it is.
+	x.h.SetLeast(keep(max(x.boundary.more, x.wider, most)))
 	if x.wider = 0; most > x.boundary.more {
 		x.wider = most
 		return

@@ -319,3 +319,17 @@ func TestLeansPassWorkThroughRanks(t *testing.T) {
 	})
 	assert.Less(t, rep.Time, 1.1*200*sweep/2)
 }
+
+// A rank that is a hundred times slower than the other keeps hardly any rows. Leans become shorter, but what is handed over is as wide as those of the batch that is
+// under way, and rows of as many sweeps must be there for it.
+func TestLeansThatBecomeShorterWhileRowsMove(t *testing.T) {
+	x := relaxation{rows: 300, cols: 20, arrays: 1, sweeps: 60, reach: 1}
+	want := x.serial()
+	cfg := machine(0, 2)
+	cfg.Speed = [][]sim.Step{sim.Constant(1), sim.Constant(0.01)}
+	_, err := sim.Run(cfg, func(c *sim.Comm) error {
+		_, _, err := x.lean(c, lb.Auto(), 20e-3/300/20, want)
+		return err
+	})
+	require.NoError(t, err)
+}

@@ -228,7 +228,8 @@ func (p *pauses) tell(step int) error {
 	p.since, p.sinceAt = now, step
 	ahead := max(p.delay, p.lead)
 	left := seconds(each * float64(p.spacing+ahead))
-	if p.k.Limit > 0 && reason == "" && now+left+p.took-p.opened >= p.k.Limit {
+	// At least one step is done, or a chain of runs would never come to its end.
+	if p.k.Limit > 0 && reason == "" && step > p.first && now+left+p.took-p.opened >= p.k.Limit {
 		reason = StoppedByTime
 	}
 	d := decision{stop: reason, at: step + ahead, next: step + max(p.spacing, p.delay)}

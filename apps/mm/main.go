@@ -47,7 +47,7 @@ func (f *flags) Validate() error {
 	fault(f.Movement == "adjacent", "movement", f.Movement, "auto or direct: the ranks of mm do not wait for their neighbours")
 	fault(f.Repeat < 1, "repeat", f.Repeat, "a whole number from 1 on")
 	fault(f.A != "" && f.B == "", "b", f.B, "a file, because --a is given")
-	once := "only with --repeat above 1: a loop stops between two repetitions"
+	once := "with --repeat above 1: a loop stops between two repetitions"
 	fault(f.Checkpoint != "" && f.Repeat == 1, "checkpoint", f.Checkpoint, once)
 	fault(f.Restart != "" && f.Repeat == 1, "restart", f.Restart, once)
 	fault(f.TimeLimit > 0 && f.Repeat == 1, "time-limit", f.TimeLimit, once)

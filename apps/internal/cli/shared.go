@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 )
 
+// mostRanks is how many ranks may be goroutines of one process: more is a slip of the finger.
+const mostRanks = 4096
+
 // Shared are the flags of all SPMD programs; embed it in the struct of a program's own.
 type Shared struct {
 	Balance     string   `default:"on" enum:"on,off,rotate,random" placeholder:"HOW" help:"on: move work where it is done soonest; off: never; rotate, random: for no reason, to test the mechanism (default ${default})."`
@@ -24,7 +27,7 @@ type Shared struct {
 	Checkpoint  string   `placeholder:"DIR" help:"Write the state of the run into this folder now and then, and when it is stopped by a signal (SIGUSR1, SIGTERM) or --time-limit; the two newest are kept (default: not)."`
 	Every       Time     `default:"10m" placeholder:"DURATION" help:"Time between two checkpoints (default ${default})."`
 	Restart     string   `placeholder:"DIR" help:"Go on from the newest good checkpoint in this folder, on any number of ranks; if this is --checkpoint's and still empty, begin (default: begin)."`
-	TimeLimit   Time     `placeholder:"DURATION" help:"Stop at the end of a sweep or repetition, in time to be done by then, such as 55m (default: never)."`
+	TimeLimit   Time     `placeholder:"DURATION" help:"Stop at the end of a sweep or repetition, in time to be done by then, counted from the start of the program, such as 55m (default: never)."`
 	Verify      bool     `help:"Compare the result with a serial run, bit for bit (default: off)."`
 	Quiet       bool     `xor:"output" help:"Print nothing but the result line (default: off)."`
 	Progress    bool     `xor:"output" help:"Print a line a second on standard error (default: off)."`
@@ -35,6 +38,9 @@ type Shared struct {
 func (s *Shared) check() error {
 	if ext := filepath.Ext(s.Report); s.Report != "" && ext != ".json" && ext != ".txt" {
 		return Refuse("report", s.Report, "a file name that ends in .json or .txt")
+	}
+	if s.Ranks > mostRanks {
+		return Refuse("ranks", s.Ranks, fmt.Sprintf("a whole number from 1 to %d", mostRanks))
 	}
 	if s.TraceLimit != 0 && s.TraceLimit < 100 {
 		return Refuse("trace-limit", s.TraceLimit, "a whole number from 100 on")

@@ -136,7 +136,7 @@ func (f *Filter) UnmarshalText(text []byte) error {
 		file, after, _ = strings.Cut(rest, "+")
 		table, err := os.ReadFile(file)
 		if err != nil {
-			return fmt.Errorf("%q: %w", text, err)
+			return fmt.Errorf("%q: %w; accepted is a file with the table of a state machine", text, err)
 		}
 		notation = before + "state:" + tableLine(table)
 		if after != "" {
@@ -146,7 +146,9 @@ func (f *Filter) UnmarshalText(text []byte) error {
 	spec, err := filter.Parse(notation)
 	switch {
 	case err != nil && file != "":
-		return fmt.Errorf("file %s: %w", file, err)
+		// The message quotes the notation, and with it all of the file.
+		quoted := strconv.Quote(notation)
+		return fmt.Errorf("file %s: %s", file, strings.ReplaceAll(err.Error(), quoted[1:len(quoted)-1], "its table"))
 	case err != nil || len(text) == 0:
 		return refused(text, accepted)
 	}

@@ -32,7 +32,7 @@ func Checkpoint(app string, s *cli.Shared, program string) loops.Checkpoint {
 		k.Limit = max(1, time.Duration(s.TimeLimit)-time.Since(started))
 	}
 	k.Failed = func(err error) {
-		fmt.Fprintf(os.Stderr, "%s: %v; going on, the one before stays\n", app, err)
+		fmt.Fprintf(os.Stderr, "%s: %s; going on, the one before stays\n", app, once(err))
 	}
 	return k
 }

@@ -35,6 +35,10 @@ type File struct {
 // Open opens path for reading by rows. It checks everything about the file that can be known without its values,
 // and that it has at least minRows rows and minCols columns.
 func Open(path string, minRows, minCols int) (*File, error) {
+	// Before it is opened: that may take for ever where it is a pipe.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: is not a regular file (%s); %s", path, info.Mode().Type(), accepted)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s; %s", path, reason(err), accepted)
@@ -82,9 +86,6 @@ func (g *File) check(minRows, minCols int) error {
 	info, err := g.f.Stat()
 	if err != nil {
 		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("is not a regular file (%s); %s", info.Mode().Type(), accepted)
 	}
 	header, err := readHeader(g.f, info.Size())
 	if err != nil {
