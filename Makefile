@@ -47,14 +47,15 @@ test: lint test-nompi test-mpi
 
 # Everything but MPI, twice: with the race detector (which needs cgo, our code does not), and as it builds anywhere. The detector makes tests up to ten
 # times as long, and all that they import is compiled for it once more, so what it could not see is left to the second time: packages in which nothing is
-# concurrent, those that start programs (which are built without it), and the long tests in virtual time, where one rank at a time computes.
+# concurrent, those that start programs (which are built without it), and the long tests in virtual time, where one rank at a time computes. The lab's
+# second time is with MPI.
 ALONE := filter|dist|pipeline|placement|lb|internal/(archtest|closedloop)|apps/internal/kernel|apps/shiftwork(/internal/report)?|scripts/experiments(/chart)?
 PROGRAMS := apps/e2e|docs/tutorial(/.*)?|scripts/bench|scripts/lab
-VIRTUAL := ALeanLeavesRows|ARepeatedLoopLearnsItsWeights|TheChosenBlockSizeIsWithinFivePercentOfTheBest|UniformLoopsDecideAsBefore|LeansAnswerALoadSoon|LeansUnderQuotas
+VIRTUAL := ALeanLeavesRows|ARepeatedLoopLearnsItsWeights|TheChosenBlockSizeIsWithinFivePercentOfTheBest|UniformLoopsDecideAsBefore|LeansAnswerALoadSoon|LeansUnderQuotas|LeansPassWorkThroughRanks
 test-nompi: setup
 	CGO_ENABLED=1 go test -race -skip '^Test($(VIRTUAL))$$' -timeout 8m -tags nompi \
 		$$(go list -tags nompi ./... | grep -vxE 'shiftwork/($(ALONE)|$(PROGRAMS))')
-	CGO_ENABLED=0 go test -timeout 8m -tags nompi ./...
+	CGO_ENABLED=0 go test -timeout 8m -tags nompi $$(go list -tags nompi ./... | grep -vxE '$(if $(MPICC),none,shiftwork/scripts/lab(/.*)?)')
 	CGO_ENABLED=0 go test -C metrics -timeout 8m ./... # a module of its own
 
 # comm/mpi, and the programs under mpirun.
