@@ -58,6 +58,7 @@ type Balancer struct {
 	changed   bool     // a rate has changed since the last decision, and that did not expect it
 	profile   *profile // nil: the weights are given
 	promised  float64  // part of the time that the chosen plan saves
+	shortened bool     // it goes a part of its way: keepOrder
 	tolerated float64  // part of the time: an imbalance that may be noise
 
 	pooled   pool

@@ -71,7 +71,7 @@ func (b *Balancer) decideOn(d *Decision, m, level balance, statuses []Status, ta
 		return
 	}
 	after := b.measure(b.want, rates)
-	if b.loop.OneByOne && after.current > 0 { // a way that is shortened brings no more
+	if b.shortened && after.current > 0 {
 		b.promised = min(b.promised, m.balanced/after.current-m.balanced/m.current)
 	}
 	if d.Plan > 0 && d.Plans[d.Plan].Name != "full" {
@@ -84,7 +84,11 @@ func (b *Balancer) decideOn(d *Decision, m, level balance, statuses []Status, ta
 	case m.current > 0:
 		saved = 1 - after.current/m.current
 	}
-	if saved <= max(1e-9, coarse*d.Threshold) {
+	enough := coarse * d.Threshold
+	if b.shortened && (b.cfg.NoCostBenefit || saved*d.Outlook.Stay > (1+prudence)*b.moveCost(b.work, b.want)) {
+		enough = 0 // the rest of the way follows
+	}
+	if saved <= max(1e-9, enough) {
 		b.transfers = b.transfers[:0]
 		d.Reason = fmt.Sprintf("imbalance %.3f, but whole iterations save only %.3f", d.Imbalance, max(0, saved))
 		return
@@ -291,9 +295,7 @@ func (b *Balancer) plan(shares, rates []float64, statuses []Status) {
 
 // planBlocks plans the way from block to spare.
 func (b *Balancer) planBlocks() {
-	if b.loop.OneByOne {
-		b.keepOrder()
-	}
+	b.shortened = b.loop.OneByOne && b.keepOrder()
 	b.transfers = dist.AppendAdjacent(b.transfers[:0], b.block, b.spare, b.loop.Weights)
 	for r := range b.want {
 		b.want[r] = b.loop.Weights.Units(b.spare.Range(r))

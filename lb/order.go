@@ -9,20 +9,21 @@ import (
 // keepOrder shortens the way from block to spare where boundaries move one by one, in any order (Loop.OneByOne): none goes beyond where its neighbours are, or the rank
 // between two would be left with less than it must keep for a while. Where work has to pass through ranks, such as from four slow ones to four fast ones, each
 // instruction brings it a block farther. That must pay by itself, so it is not each boundary that stops where it must: of the divisions within these bounds it is
-// one in which the rank that has most, as a part of what it should have, has least; and of those the one nearest to spare.
-func (b *Balancer) keepOrder() {
+// one in which the rank that has most, as a part of what it should have, has least; and of those the one nearest to spare. It reports whether it has.
+func (b *Balancer) keepOrder() (shortened bool) {
 	w := way{from: b.block.Bounds[b.loop.FirstWorker:], to: b.spare.Bounds[b.loop.FirstWorker:], least: max(1, b.divider.Least), weights: b.loop.Weights}
 	within := true
 	for k := 1; k < len(w.from); k++ {
 		if w.from[k]-w.from[k-1] < w.least { // that is so already
 			copy(w.to, w.from)
-			return
+			return false
 		}
 		within = within && (k == w.ranks() || w.to[k] >= w.lowest(k) && w.to[k] <= w.highest(k))
 	}
 	if !within {
 		w.shorten()
 	}
+	return !within
 }
 
 // way leads from one division to another: boundary k, at which the block of rank k begins, from from[k] to to[k].
