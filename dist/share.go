@@ -7,18 +7,19 @@ import (
 	"sort"
 )
 
-// LargestRemainder divides total into integers in proportion to shares: the sum is exact, each part is at least its
-// minimum, and apart from that each part is its exact quota rounded down or up, up for the largest remainders, ties to
-// the lowest index. Nil minimum means 0 each. A part whose quota lies below its minimum gets the minimum and the rest
+// Apportion divides total into integers in proportion to shares: the sum is exact, each part is at least its
+// minimum, and apart from that each part is its exact quota rounded down or up: up where it becomes least, as a multiple of its quota, ties to
+// the lowest index. So of ranks that do so many iterations at these rates the slowest one needs no longer than it must: one of 1.3 iterations gets one, not two.
+// Nil minimum means 0 each. A part whose quota lies below its minimum gets the minimum and the rest
 // is divided among the others. If the minima do not fit into total they are served in index order until it is used up.
 // Shares that are negative, NaN or infinite count as 0; if all are 0 the parts are equal. O(P), or O(P log P) where a
 // minimum binds.
-func LargestRemainder(total int, shares []float64, minimum []int) []int {
+func Apportion(total int, shares []float64, minimum []int) []int {
 	var d Divider
 	return d.Divide(make([]int, len(shares)), total, shares, minimum)
 }
 
-// Divider is LargestRemainder with scratch space that is reused from call to call. Its zero value is ready.
+// Divider is Apportion with scratch space that is reused from call to call. Its zero value is ready.
 type Divider struct {
 	Least int // iterations that Cut leaves to each worker; below 1: 1
 
@@ -27,7 +28,7 @@ type Divider struct {
 	parts, least []int
 }
 
-// Divide fills parts, which has one element per share, and returns it. See LargestRemainder.
+// Divide fills parts, which has one element per share, and returns it. See Apportion.
 func (d *Divider) Divide(parts []int, total int, shares []float64, minimum []int) []int {
 	p := len(shares)
 	if len(parts) != p || (minimum != nil && len(minimum) != p) {
@@ -87,7 +88,7 @@ func (d *Divider) Divide(parts []int, total int, shares []float64, minimum []int
 			whole = int(q)
 		}
 		parts[i] = min(max(whole, floor(i)), rest)
-		free[k].key = q - float64(parts[i])
+		free[k].key = q / (float64(parts[i]) + 1)
 		given += parts[i]
 	}
 	if given == rest {
@@ -103,7 +104,7 @@ func (d *Divider) Divide(parts []int, total int, shares []float64, minimum []int
 		return parts
 	}
 	slices.SortFunc(free, ranked.before)
-	// Rounding can have lifted a quota over the next integer; take back where the remainder is smallest.
+	// Rounding can have lifted a quota over the next integer; take back where that is most.
 	for k := len(free) - 1; given > rest; k-- {
 		if k < 0 {
 			k = len(free) - 1
@@ -218,7 +219,7 @@ func resize[T any](s []T, n int) []T { return slices.Grow(s[:0], n)[:n] }
 // Cut returns the block distribution of span in which the units of each rank come as near to its share as whole
 // iterations allow. shares has one element per rank; ranks before firstWorker get nothing. If there are as many
 // iterations as workers each worker gets at least one; with fewer, the first workers get one each. Uniform weights
-// give LargestRemainder's parts; otherwise the cut points are the prefix sums nearest to the cumulative targets.
+// give Apportion's parts; otherwise the cut points are the prefix sums nearest to the cumulative targets.
 func Cut(span Range, firstWorker int, shares []float64, w Weights) Block {
 	var d Divider
 	return d.Cut(Block{Bounds: make([]int, len(shares)+1)}, span, firstWorker, shares, w)

@@ -11,7 +11,7 @@
 //
 //	raw rate     r_i  = work units done / computing time; a rank that has not computed keeps its filtered rate
 //	imbalance    rfract = 1 - T_bal/T_cur,  T_cur = max_i w_i/r'_i,  T_bal = sum w / sum r'
-//	targets      w'_i = W r'_i / sum r' in whole iterations (dist.Cut, dist.LargestRemainder)
+//	targets      w'_i = W r'_i / sum r' in whole iterations (dist.Cut, dist.Apportion)
 //	cost         max over ranks of (a transfers + c units), a and c fitted to past movements
 //	benefit      what the plan loses less than doing nothing, for as long as rates are known to stay, at most to the loop's end
 //	period       max of (13) t_interact/f_interact   "interaction"
