@@ -51,16 +51,17 @@ test: lint test-nompi test-mpi
 # second time is with MPI.
 ALONE := filter|dist|pipeline|placement|lb|internal/(archtest|closedloop)|apps/internal/kernel|apps/shiftwork(/internal/report)?|scripts/experiments(/chart)?
 PROGRAMS := apps/e2e|docs/tutorial(/.*)?|scripts/bench|scripts/lab
-VIRTUAL := ALeanLeavesRows|ARepeatedLoopLearnsItsWeights|TheChosenBlockSizeIsWithinFivePercentOfTheBest|UniformLoopsDecideAsBefore|LeansAnswerALoadSoon|LeansUnderQuotas|LeansPassWorkThroughRanks
+VIRTUAL := ALeanLeavesRows|ARepeatedLoopLearnsItsWeights|TheChosenBlockSizeIsWithinFivePercentOfTheBest|UniformLoopsDecideAsBefore|LeansAnswerALoadSoon|LeansUnderQuotas|LeansPassWorkThroughRanks|TheHookGoesWhereMeasuredCostsPutIt|EveryIterationHasOneOwnerAtEveryHookAndItsData|FewIterations
 test-nompi: setup
 	CGO_ENABLED=1 go test -race -skip '^Test($(VIRTUAL))$$' -timeout 8m -tags nompi \
 		$$(go list -tags nompi ./... | grep -vxE 'shiftwork/($(ALONE)|$(PROGRAMS))')
 	CGO_ENABLED=0 go test -timeout 8m -tags nompi $$(go list -tags nompi ./... | grep -vxE '$(if $(MPICC),none,shiftwork/scripts/lab(/.*)?)')
 	CGO_ENABLED=0 go test -C metrics -timeout 8m ./... # a module of its own
 
-# comm/mpi, and the programs under mpirun.
+# comm/mpi, and the programs under mpirun; without those tests of them that need no mpirun and take long: they were run before, in the build without MPI.
+LOCAL := TheSameAnswerAlways|RotateAndRandomMoveWork|Progress
 test-mpi: build
-	$(MPI) CGO_ENABLED=1 go test -p 1 -timeout 8m $(MPI_PACKAGES)
+	$(MPI) CGO_ENABLED=1 go test -p 1 -skip '^Test($(LOCAL))$$' -timeout 8m $(MPI_PACKAGES)
 
 # An interrupted evaluation goes on where it stopped.
 evaluation: build
