@@ -357,6 +357,7 @@ int sw_wait_any(int n, MPI_Request *reqs, sw_waiter *w, int *done, int *index, s
 {
 	MPI_Status s;
 	int code;
+	*index = -1; /* an error may be of none in particular */
 	if (how == SW_BLOCK) {
 		*done = 1;
 		code = OUR_TEST(MPI_Waitany(n, reqs, index, &s));
