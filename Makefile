@@ -55,7 +55,7 @@ VIRTUAL := ALeanLeavesRows|ARepeatedLoopLearnsItsWeights|TheChosenBlockSizeIsWit
 test-nompi: setup
 	CGO_ENABLED=1 go test -race -skip '^Test($(VIRTUAL))$$' -timeout 8m -tags nompi \
 		$$(go list -tags nompi ./... | grep -vxE 'shiftwork/($(ALONE)|$(PROGRAMS))')
-	CGO_ENABLED=0 go test -timeout 8m -tags nompi $$(go list -tags nompi ./... | grep -vxE '$(if $(MPICC),none,shiftwork/scripts/lab(/.*)?)')
+	CGO_ENABLED=0 go test -timeout 8m -tags nompi $$(go list -tags nompi ./... | grep -vxE '$(if $(MPICC),,shiftwork/scripts/lab(/.*)?)')
 	CGO_ENABLED=0 go test -C metrics -timeout 8m ./... # a module of its own
 
 # comm/mpi, and the programs under mpirun; without those tests of them that need no mpirun and take long: they were run before, in the build without MPI.

@@ -7,7 +7,7 @@
 // each rank one contiguous range, in rank order; Intervals hold what one rank owns when work moves between any two.
 // Weights give the work units of an iteration.
 //
-//	targets   w'_i = W r'_i / sum r'              Apportion, Cut        O(P log P)
+//	targets   w'_i = W r'_i / sum r'              Apportion, Cut               O(P log P)
 //	adjacent  F_i = sum_{k<=i} (w_k - w'_k)       Adjacent: over boundary i|i+1, rightwards when positive     O(P)
 //	direct    sort surpluses and deficits, match greedily                 Direct: at most P-1 transfers   O(P log P)
 //

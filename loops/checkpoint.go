@@ -140,33 +140,29 @@ func find(c comm.Comm, dir string) (*checkpoint.Manifest, error) {
 }
 
 // readRows fills the rows that this rank has with those of a checkpoint, in all arrays.
-func readRows(m *checkpoint.Manifest, arrays []hooks.Array, own []Range) error {
+func readRows(m *checkpoint.Manifest, arrays []hooks.Array, own Range) error {
 	missing := make([]int, len(arrays)) // rows
 	for k := range missing {
-		for _, r := range own {
-			missing[k] += r.Len()
-		}
+		missing[k] = own.Len()
 	}
 	for i, part := range m.Parts {
 		var f *checkpoint.PartReader
 		for _, b := range part.Blocks {
-			for _, r := range own {
-				rows := r.Intersect(b.Rows())
-				if rows.Empty() {
-					continue
-				}
-				if f == nil {
-					var err error
-					if f, err = m.OpenPart(i); err != nil {
-						return err
-					}
-					defer f.Close() // read only
-				}
-				if err := readBlock(f, b, arrays[b.Array], rows); err != nil {
-					return fmt.Errorf("array %d, rows %v: %w", b.Array, rows, err)
-				}
-				missing[b.Array] -= rows.Len()
+			rows := own.Intersect(b.Rows())
+			if rows.Empty() {
+				continue
 			}
+			if f == nil {
+				var err error
+				if f, err = m.OpenPart(i); err != nil {
+					return err
+				}
+				defer f.Close() // read only
+			}
+			if err := readBlock(f, b, arrays[b.Array], rows); err != nil {
+				return fmt.Errorf("array %d, rows %v: %w", b.Array, rows, err)
+			}
+			missing[b.Array] -= rows.Len()
 		}
 	}
 	for k, n := range missing {

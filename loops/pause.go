@@ -141,13 +141,11 @@ func (p *pauses) close() {
 }
 
 // load makes the rows that this rank has those of the checkpoint to restart from, if there is one.
-func (p *pauses) load(own Range) (err error) {
+func (p *pauses) load(own Range) error {
 	if p.from == nil {
 		return nil
 	}
-	if !own.Empty() {
-		err = readRows(p.from, p.arrays, []Range{own})
-	}
+	err := readRows(p.from, p.arrays, own)
 	if p.k.Restore != nil && err == nil {
 		err = p.k.Restore(p.from.State)
 	}

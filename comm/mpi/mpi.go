@@ -329,19 +329,19 @@ func pause(w C.sw_waiter) {
 
 // request is one Isend or Irecv under way. It pins its buffer, because C holds the address between calls.
 type request struct {
-	c            *Comm
-	before, next *request // in underWay
-	handle       C.MPI_Request
-	pin          runtime.Pinner
-	op           string
-	peer, tag    int
-	bytes        int // of its buffer
-	done         bool
-	status       comm.Status
+	c         *Comm
+	handle    C.MPI_Request
+	pin       runtime.Pinner
+	op        string
+	peer, tag int
+	bytes     int // of its buffer
+	done      bool
+	status    comm.Status
 }
 
-// underWay is the latest request of those that are not finished. MPI reads or writes their buffers although the program may have forgotten them, as after an error.
-var underWay *request
+// requests are all that there ever were, of which free ones are used again: as many as were under way at once. MPI reads or writes the buffers of those that the program
+// has forgotten, as after an error.
+var requests []*request
 
 func (c *Comm) request(op string, peer, tag int, b []byte) *request {
 	var r *request
@@ -349,15 +349,12 @@ func (c *Comm) request(op string, peer, tag int, b []byte) *request {
 		r, c.free = c.free[n-1], c.free[:n-1]
 	} else {
 		r = &request{c: c}
+		requests = append(requests, r)
 	}
 	r.op, r.peer, r.tag, r.bytes, r.done = op, peer, tag, len(b), false
 	if len(b) > 0 {
 		r.pin.Pin(unsafe.SliceData(b))
 	}
-	if r.next = underWay; underWay != nil {
-		underWay.before = r
-	}
-	underWay = r
 	return r
 }
 
@@ -370,15 +367,6 @@ func (r *request) finish() comm.Status {
 
 func (r *request) release() {
 	r.pin.Unpin()
-	if r.before != nil {
-		r.before.next = r.next
-	} else {
-		underWay = r.next
-	}
-	if r.next != nil {
-		r.next.before = r.before
-	}
-	r.before, r.next = nil, nil
 	r.c.free = append(r.c.free, r)
 }
 

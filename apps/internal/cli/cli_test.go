@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -210,4 +211,14 @@ func TestAnyArguments(t *testing.T) {
 			require.NotContains(t, err.Error(), "\n")
 		}
 	})
+}
+
+// A file that is no table is named, with the line, and not printed.
+func TestAFileThatIsNoTable(t *testing.T) {
+	table := filepath.Join(t.TempDir(), "table")
+	require.NoError(t, os.WriteFile(table, []byte("# of mine\nstart a\na sideways 0.5 a\na decrease 0.5 a\n"), 0o600))
+	_, err := parse(t, "--n", "5", "--filter", "state:@"+table)
+	require.ErrorContains(t, err, table)
+	require.ErrorContains(t, err, `table line 3: input "sideways"`)
+	assert.NotContains(t, err.Error(), "decrease 0.5")
 }

@@ -135,6 +135,9 @@ func (f *Filter) UnmarshalText(text []byte) error {
 		var after string
 		file, after, _ = strings.Cut(rest, "+")
 		table, err := os.ReadFile(file)
+		if err == nil {
+			_, err = filter.ParseTable(string(table))
+		}
 		if err != nil {
 			return fmt.Errorf("%q: %w; accepted is a file with the table of a state machine", text, err)
 		}
@@ -144,12 +147,7 @@ func (f *Filter) UnmarshalText(text []byte) error {
 		}
 	}
 	spec, err := filter.Parse(notation)
-	switch {
-	case err != nil && file != "":
-		// The message quotes the notation, and with it all of the file.
-		quoted := strconv.Quote(notation)
-		return fmt.Errorf("file %s: %s", file, strings.ReplaceAll(err.Error(), quoted[1:len(quoted)-1], "its table"))
-	case err != nil || len(text) == 0:
+	if err != nil || len(text) == 0 {
 		return refused(text, accepted)
 	}
 	f.Spec, f.File = spec, file

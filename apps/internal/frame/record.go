@@ -24,10 +24,10 @@ type File struct{ Flag, Path string }
 // CheckFiles finds out, on rank 0 and before anything is computed, whether the files that the flags name can be written, and
 // whether one of them would destroy another. --output may be one of the inputs: it is written when they have been read, and
 // beside them. The error is every rank's.
-func CheckFiles(c comm.Comm, s *cli.Shared, output string, inputs ...File) error {
+func CheckFiles(c comm.Comm, s *cli.Shared, result string, inputs ...File) error {
 	var faults []error
 	if c.Rank() == 0 {
-		written := []File{{"output", output}, {"record", s.Record}, {"report", s.Report}, {"trace", s.Trace}}
+		written := []File{{"output", result}, {"record", s.Record}, {"report", s.Report}, {"trace", s.Trace}}
 		for i, f := range written {
 			if f.Path == "" {
 				continue
