@@ -186,25 +186,35 @@ func (x *across) tile(rows, columns Range) (height, width int) {
 	if rows.Empty() || columns.Empty() {
 		return 1, 1
 	}
-	bytes := 0 // of a column of a row, in all arrays
-	for _, a := range x.d.Arrays {
-		bytes += len(a.Part(rows.Lo, Span(columns.Lo, columns.Lo+1)))
-	}
-	most := tileBytes
-	if most == 0 {
-		most = machine.Cache() / 2
-	}
-	points := max(1, most/max(1, bytes))
-	wide := 1
-	for wide*wide < 4*points {
-		wide *= 2
-	}
-	width = even(columns.Len(), wide)
+	points := x.cached()
+	width = even(columns.Len(), x.widest())
 	height = even(rows.Len(), max(1, points/width))
 	if height > rowGroup {
 		height = (height + rowGroup - 1) / rowGroup * rowGroup
 	}
 	return height, width
+}
+
+// cached is how many columns of a row, in all arrays, a tile may have in all.
+func (x *across) cached() int {
+	bytes := 0 // of one
+	for _, a := range x.d.Arrays {
+		bytes += len(a.Part(x.d.Rows.Lo, Span(x.d.Strip.Lo, x.d.Strip.Lo+1)))
+	}
+	most := tileBytes
+	if most == 0 {
+		most = machine.Cache() / 2
+	}
+	return max(1, most/max(1, bytes))
+}
+
+// widest is how many columns a tile has at most.
+func (x *across) widest() int {
+	points, wide := x.cached(), 1
+	for wide*wide < 4*points {
+		wide *= 2
+	}
+	return wide
 }
 
 // even is the size of the pieces, but perhaps the last, into which n is cut evenly, so that none is larger than most.

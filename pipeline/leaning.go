@@ -35,16 +35,30 @@ type Leaning struct {
 
 // Predict is the time of one sweep, in s, with strips of so many iterations.
 func (l Leaning) Predict(block int) float64 {
-	m, sweeps, batches := float64(l.Iterations), float64(max(1, l.Sweeps)), float64(max(1, l.Batches))
+	m, batches := float64(l.Iterations), float64(max(1, l.Batches))
 	block = max(1, min(block, l.Iterations))
 	strips := float64(ceilDiv(l.Iterations, block))
-	busy := m*l.Work + strips*(batches*l.Strip/sweeps+l.PerSweep)
+	busy := m*l.Work + strips*l.each()
 	wire := m*l.Wire + (1-1/batches)*max(busy, m*l.Wire)
 	turn := float64(block) * l.Turn / batches
 	if l.Sharing > 1 {
 		turn = m * l.Turn / batches * math.Pow(2/(strips+1), l.Sharing)
 	}
 	return max(busy, wire) + turn
+}
+
+// each is what a strip costs a sweep beside its columns, in s.
+func (l Leaning) each() float64 {
+	return float64(max(1, l.Batches))*l.Strip/float64(max(1, l.Sweeps)) + l.PerSweep
+}
+
+// Affordable is how many strips there may be if all of them together are to cost at most such a share of the computing: at least 1.
+func (l Leaning) Affordable(share float64) int {
+	n := share * float64(l.Iterations) * l.Work / l.each()
+	if !(n < float64(l.Iterations)) { // also where nothing is known to cost anything
+		return max(1, l.Iterations)
+	}
+	return max(1, int(n))
 }
 
 // WireBound reports whether messages on their way set the pace, and not the processor: then leans of one batch are fastest.

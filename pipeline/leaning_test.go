@@ -71,3 +71,14 @@ func TestStripsThatCostNothing(t *testing.T) {
 	assert.Equal(t, 64, pipeline.Leaning{Iterations: 100, Work: 1e-6, Sweeps: 9, Batches: 2}.Strips(4, 64))
 	assert.Equal(t, 64, pipeline.Leaning{Iterations: 100, Work: 1e-6, Sweeps: 9, Batches: 2}.Strips(0, 64), "fewer than one: one")
 }
+
+func TestStripsThatOneCanAfford(t *testing.T) {
+	l := pipeline.Leaning{Iterations: 1000, Work: 1e-6, Strip: 8e-6, PerSweep: 1e-6, Sweeps: 16, Batches: 2} // 1 ms of computing, 2 us a strip
+	assert.Equal(t, 15, l.Affordable(0.03))
+	assert.Equal(t, 1, l.Affordable(0.001), "one there is")
+	assert.Equal(t, 1000, l.Affordable(10), "as many as columns")
+	l.Strip, l.PerSweep = 0, 0
+	assert.Equal(t, 1000, l.Affordable(0.03), "they cost nothing")
+	l.Work = 0
+	assert.Equal(t, 1000, l.Affordable(0.03), "nothing is known")
+}
