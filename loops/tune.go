@@ -67,6 +67,9 @@ const (
 	// uneven is what part of a strip of a batch a rank waits for its right neighbour where blocks turn back, because none computes evenly. On sixteen cores, each of which was slower for a tenth of the time than
 	// else, 8 to 16 strips were best for 4000 x 4000 points, and four took 4 to 8% longer.
 	uneven = 0.25
+	// nextRow is what the way from one row's part of a strip to the next one's takes at least, in s. Measured within batches: 2.5 ns for 1000 x 1000 points, 4.5 for 4000 x 4000, 10 for 8000 x 8000; what
+	// bodysShare makes of cold caches is less now and then.
+	nextRow = 3e-9
 	// handedOver is what it costs a rank, in s, in a strip of a batch, to let another compute and to go on when a message has come, where ranks share processors. Four ranks, two bound
 	// to each of two cores, then get about 3 strips of a grid of 500 x 500 (the best of 1 to 24: 3), 5 of 1000 x 1000 (3 to 6), 7 of 2000 x 2000 (3 to 6) and 8 of 200 x 20000
 	// (6 to 12), and over TCP 3 (1 to 6), 5 (4 to 8), 5 (4 to 6) and 6 (6 to 12).
@@ -435,7 +438,8 @@ func (x *across) leaning(t *Tuning) pipeline.Leaning {
 		Strip: t.Fixed, PerSweep: bodysShare * t.PerStrip, Sweeps: 2*lean + 1,
 	}
 	l.Turn = l.Wire
-	if !x.rationed {
+	if !x.rationed && !comm.IsCrowded(x.c) {
+		l.PerSweep = max(l.PerSweep, nextRow*float64(x.d.Rows.Len())/float64(x.c.Size()))
 		// Each rank begins a strip of a batch after the one before it. What comes later cannot make up for that, so that all sweeps have their part of it, and not those that are left.
 		others := float64(x.c.Size() - 1)
 		begin := others * float64(l.Sweeps) / float64(x.d.Outer)
