@@ -63,7 +63,7 @@ const (
 	bodysShare = 0.1
 	// hearingShare is the part of the computing that strips may cost which are there to be done sooner (hearing). Large grids have the dearest ones: of 8000 x 8000 points on two
 	// ranks each 64th takes a fifth longer a point than each 16th.
-	hearingShare = 0.03
+	hearingShare = 0.02
 	// uneven is what part of a strip of a batch a rank waits for its right neighbour where blocks turn back, because none computes evenly. On sixteen cores, each of which was slower for a tenth of the time than
 	// else, 8 to 16 strips were best for 4000 x 4000 points, and four took 4 to 8% longer.
 	uneven = 0.25
@@ -470,15 +470,15 @@ func (x *across) perQuantum(l pipeline.Leaning, iteration []float64) int {
 	return int(min(math.Ceil(batch/x.quantum), mostStrips))
 }
 
-// hearing is how many strips it takes so that one of a batch lasts no longer than half a scheduling quantum: statuses, and rows that are to move, wait for the end of a strip. With
-// strips of a whole quantum balancing removes 0.61 and 0.82 of a load of 1 s in 2 s and 3 s in 6 s, with half of that 0.76 and 0.94, with an eighth 0.80 and 0.94
+// hearing is how many strips it takes so that one of a batch lasts no longer than a quarter of a scheduling quantum: statuses, and rows that are to move, wait for the end of a strip. With
+// strips of a whole quantum balancing removes 0.61 and 0.77 of a load of 1 s in 2 s and 3 s in 6 s, with half of that 0.75 and 0.89, with a quarter 0.82 and 0.89, with an eighth 0.86 and 0.91
 // (TestLeansAnswerALoadSoon).
 func (x *across) hearing(l pipeline.Leaning) int {
 	batch := l.Work * float64(l.Iterations*l.Sweeps) / float64(l.Batches)
 	if !(x.quantum > 0) {
 		return 1
 	}
-	return int(min(math.Ceil(2*batch/x.quantum), mostStrips))
+	return int(min(math.Ceil(4*batch/x.quantum), mostStrips))
 }
 
 // waiting is what a strip costs in s because ranks must be woken for its messages. On a processor of its own a rank that waits
