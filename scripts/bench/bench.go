@@ -135,12 +135,12 @@ func (s spread) String() string {
 
 // mpi runs two ranks, with a core each unless the flags say otherwise.
 func mpi(ctx context.Context, env []string, flags []string, command ...string) (float64, error) {
-	return timeOf(ctx, env, "mpirun", twoRanks(flags, command)...)
+	return timeOf(ctx, env, "mpirun", launch(2, flags, command)...)
 }
 
-// twoRanks are mpirun's arguments.
-func twoRanks(flags, command []string) []string {
-	return slices.Concat([]string{"-np", "2"}, flags, asRoot(), command)
+// launch is mpirun's arguments for so many ranks.
+func launch(ranks int, flags, command []string) []string {
+	return slices.Concat([]string{"-np", strconv.Itoa(ranks)}, flags, asRoot(), command)
 }
 
 // asRoot is what mpirun wants to hear from root.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -96,5 +97,18 @@ func TestBadUsageIsRefused(t *testing.T) {
 		b.hooks(t.Context(), hookFlags{Length: -1}),
 	} {
 		assert.ErrorIs(t, err, errRefused)
+	}
+	if runtime.GOOS == "linux" {
+		for _, ranks := range []int{-1, 1, 1 << 20} {
+			assert.ErrorIs(t, b.scaling(t.Context(), scalingFlags{Ranks: ranks}), errRefused)
+		}
+	}
+}
+
+func TestListsAsTheKernelWritesThem(t *testing.T) {
+	for list, want := range map[string][]int{
+		"0-3,8\n": {0, 1, 2, 3, 8}, "\t5": {5}, "0,16": {0, 16}, "": nil, "none": nil, "3-": nil,
+	} {
+		assert.Equal(t, want, listed(list), "%q", list)
 	}
 }

@@ -95,7 +95,7 @@ func (b *bench) hooks(ctx context.Context, f hookFlags) error {
 // run is a run of a build of the program on two ranks, a core each.
 func (h hooked) run(ctx context.Context, folder func(build) string, d build, flags ...string) (map[string]string, error) {
 	command := append([]string{filepath.Join(folder(d), h.program), "--balance", d.balance, "--quiet"}, flags...)
-	return lineOf(ctx, nil, "mpirun", twoRanks(boundToCores, command)...)
+	return lineOf(ctx, nil, "mpirun", launch(2, boundToCores, command)...)
 }
 
 // sameChecksums runs each build with --verify, and requires the same bits of all.

@@ -20,11 +20,11 @@ type flags struct {
 	Bin    string `default:"." placeholder:"FOLDER" help:"Where sor, mm and load are (default: here)."`
 	Short  bool   `help:"A hundredth of the work, to see whether everything runs; the figures mean nothing."`
 
-	C       cFlags    `cmd:"" help:"Against plain C and MPI."`
-	Hooks   hookFlags `cmd:"" help:"Hooks that never interact against loops without any; needs the builds of make bench-hooks."`
-	Waits   waitFlags `cmd:"" help:"Our waits against MPI's blocking calls."`
-	Blas    struct{}  `cmd:"" help:"mm with OpenBLAS against OpenBLAS's dgemm; needs mm-openblas."`
-	Scaling struct{}  `cmd:"" help:"Two ranks against twice the serial speed."`
+	C       cFlags       `cmd:"" help:"Against plain C and MPI."`
+	Hooks   hookFlags    `cmd:"" help:"Hooks that never interact against loops without any; needs the builds of make bench-hooks."`
+	Waits   waitFlags    `cmd:"" help:"Our waits against MPI's blocking calls."`
+	Blas    struct{}     `cmd:"" help:"mm with OpenBLAS against OpenBLAS's dgemm; needs mm-openblas."`
+	Scaling scalingFlags `cmd:"" help:"Ranks on a core each against the serial program, alone and as often at once."`
 }
 
 // errRefused is an error of the user's: one line, exit code 2.
@@ -95,6 +95,6 @@ func command(ctx context.Context, args []string, out, progress io.Writer) error 
 	case "blas":
 		return b.blas(ctx)
 	default:
-		return b.scaling(ctx)
+		return b.scaling(ctx, f.Scaling)
 	}
 }
