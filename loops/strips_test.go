@@ -51,8 +51,8 @@ func TestStripsOfALargeGridAreWide(t *testing.T) {
 	assert.GreaterOrEqual(t, rep.Block, 250)
 }
 
-// Of many processors there is always one that is slower than else just then. A lean of 12 rows to each side had an efficiency of 0.71, with strips of a quarter of the columns; a lean of
-// 23 and more strips have 0.80.
+// Of many processors there is always one that is slower than else just then. A lean of 12 rows to each side had an efficiency of 0.70, with strips of a quarter of the columns; a lean of
+// 28 and more strips have 0.78.
 func TestManyRanksHideThatOneIsSlowNowAndThen(t *testing.T) {
 	t.Parallel()
 	const ranks = 16

@@ -19,13 +19,13 @@ import "math"
 //	T(M) = max(busy, wire) + turn
 //
 // Where blocks turn back a rank waits for the second strip of its right neighbour's last batch. That is a strip behind, and on the first and the last rank, which have more to do in
-// one half of a lean than in the other, by an eighth of a batch more: with four strips it is done by then, and what remains is its message. Ranks that share processors wait
+// one half of a lean than in the other, by an eighth of a batch more: with four strips it is done by then, and what remains is its message and, as no rank computes evenly, part of a strip: Turn. Ranks that share processors wait
 // for the computing of both strips, of the M + 1 that a batch takes two neighbours, but others compute meanwhile: a processor has nothing to do when all its ranks wait at once.
 type Leaning struct {
 	Iterations int     // m, columns
 	Work       float64 // s per iteration: computing, on the rank that has most to do; of all ranks that share its processor
 	Wire       float64 // s per iteration: what its messages take on their way
-	Turn       float64 // s per iteration: what is waited for where blocks turn back
+	Turn       float64 // s per iteration of a strip of a batch: what is waited for where blocks turn back, and all else that lasts as long as such a strip, once a lean
 	Strip      float64 // s: what a strip of a batch costs beside that
 	PerSweep   float64 // s: what it costs for each sweep of the batch
 	Sweeps     int     // S, of a lean, >= 1
