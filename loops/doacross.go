@@ -156,7 +156,7 @@ type across struct {
 	tokens    bool    // leans are long: isLong
 	rationed  bool    // ranks have CPU quotas
 	leanMost  int     // what lean.most may become at most
-	leanUsual int     // the same, where ranks have quotas, if that lasts long enough
+	leanUsual int     // the same, where ranks have quotas and that lasts long enough
 	leaned    bool    // it was settled, on rank 0
 	wider     int     // what lean.most becomes at the next hook; 0: it stays
 	quantum   float64 // s
@@ -180,9 +180,14 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	if x.rationed, err = areRationed(x.c); err != nil {
 		return nil, err
 	}
-	x.leanMost, x.longest = d.mostLean(workers, min(mostShare, max(usualShare, leanShare*float64(workers)))), longestBatch
-	if x.rationed {
-		x.leanUsual, x.leanMost = d.mostLean(workers, usualShare), d.mostLean(workers, rationedShare)
+	x.leanUsual, x.longest = d.mostLean(workers, usualShare), longestBatch
+	switch {
+	case x.rationed:
+		x.leanMost = d.mostLean(workers, rationedShare)
+	case comm.IsCrowded(x.c): // whoever waits lets another rank compute
+		x.leanMost = x.leanUsual
+	default:
+		x.leanMost = d.mostLean(workers, min(mostShare, max(usualShare, leanShare*float64(workers))))
 	}
 	if d.mayLean() && workers == 1 {
 		x.lean.most = alone
