@@ -180,15 +180,14 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	if x.rationed, err = areRationed(x.c); err != nil {
 		return nil, err
 	}
-	x.leanUsual, x.longest = d.mostLean(workers, usualShare), longestBatch
+	share := usualShare
 	switch {
 	case x.rationed:
-		x.leanMost = d.mostLean(workers, rationedShare)
-	case comm.IsCrowded(x.c): // whoever waits lets another rank compute
-		x.leanMost = x.leanUsual
-	default:
-		x.leanMost = d.mostLean(workers, min(mostShare, max(usualShare, leanShare*float64(workers))))
+		share = rationedShare
+	case !comm.IsCrowded(x.c): // where they share processors, whoever waits lets another rank compute
+		share = min(mostShare, max(usualShare, leanShare*float64(workers)))
 	}
+	x.leanUsual, x.leanMost, x.longest = d.mostLean(workers, usualShare), d.mostLean(workers, share), longestBatch
 	if d.mayLean() && workers == 1 {
 		x.lean.most = alone
 	}

@@ -395,7 +395,8 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 			lean = min(max(quotaStrips, x.perQuantum(model, record.Iteration)), most)
 		default:
 			// Strips that are wider than what fits the cache are cut there anyway.
-			least := max(fewestStrips, (loop.Iterations+x.widest()-1)/x.widest(), min(x.hearing(model), model.Affordable(hearingShare)))
+			wide := x.widest()
+			least := max(fewestStrips, (loop.Iterations+wide-1)/wide, min(x.hearing(model), model.Affordable(hearingShare)))
 			lean = model.Strips(min(most, least), most)
 		}
 	}
@@ -438,18 +439,18 @@ func (x *across) leaning(t *Tuning) pipeline.Leaning {
 		Strip: t.Fixed, PerSweep: bodysShare * t.PerStrip, Sweeps: 2*lean + 1,
 	}
 	l.Turn = l.Wire
-	if !x.rationed && !comm.IsCrowded(x.c) {
-		l.PerSweep = max(l.PerSweep, nextRow*float64(x.d.Rows.Len())/float64(x.c.Size()))
-		// Each rank begins a strip of a batch after the one before it. What comes later cannot make up for that, so that all sweeps have their part of it, and not those that are left.
-		others := float64(x.c.Size() - 1)
-		begin := others * float64(l.Sweeps) / float64(x.d.Outer)
-		l.Turn += (uneven*others/float64(x.c.Size()) + begin) * l.Work
-	}
-	if ranks := comm.Crowding(x.c); ranks > 1 { // the processor does what all of them have to do
+	switch ranks := comm.Crowding(x.c); {
+	case ranks > 1: // the processor does what all of them have to do
 		each := typical(t.Iteration)
 		// And all of them share its caches.
 		l.Work, l.Strip, l.PerSweep = ranks*(each+t.Incr), ranks*(l.Strip+handedOver), ranks*ranks*l.PerSweep
 		l.Turn, l.Sharing = ranks*each, ranks
+	case !x.rationed:
+		all := float64(x.c.Size())
+		l.PerSweep = max(l.PerSweep, nextRow*float64(x.d.Rows.Len())/all)
+		// Each rank begins a strip of a batch after the one before it. What comes later cannot make up for that, so that all sweeps have their part of it, and not those that are left.
+		begin := (all - 1) * float64(l.Sweeps) / float64(x.d.Outer)
+		l.Turn += (uneven*(all-1)/all + begin) * l.Work
 	}
 	return l
 }

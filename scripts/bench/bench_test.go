@@ -104,11 +104,3 @@ func TestBadUsageIsRefused(t *testing.T) {
 		}
 	}
 }
-
-func TestListsAsTheKernelWritesThem(t *testing.T) {
-	for list, want := range map[string][]int{
-		"0-3,8\n": {0, 1, 2, 3, 8}, "\t5": {5}, "0,16": {0, 16}, "": nil, "none": nil, "3-": nil,
-	} {
-		assert.Equal(t, want, listed(list), "%q", list)
-	}
-}

@@ -55,7 +55,7 @@ func (b *bench) holdBLAS(ctx context.Context, ours, dir string) error {
 					return mpi(ctx, nil, boundToCores, ours, "--n", size, "--repeat", repeat, "--quiet")
 				}},
 				{"raw", func(ctx context.Context) (float64, error) {
-					return together(ctx, []func(context.Context) (float64, error){dgemm(0, c.n/2), dgemm(1, c.n/2)})
+					return together(ctx, dgemm(0, c.n/2), dgemm(1, c.n/2))
 				}},
 			},
 		} {

@@ -4,8 +4,12 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
-	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"shiftwork/internal/machine"
 )
 
 type scalingFlags struct {
@@ -51,7 +55,7 @@ func (b *bench) scaling(ctx context.Context, f scalingFlags) error {
 		}
 		times, err := b.measure(ctx, fmt.Sprintf("%s %d", c.program, c.n), []way{
 			{"serial", serial(cores[1])},
-			{"copies", func(ctx context.Context) (float64, error) { return together(ctx, copies) }},
+			{"copies", func(ctx context.Context) (float64, error) { return together(ctx, copies...) }},
 			{"ranks", func(ctx context.Context) (float64, error) {
 				return timeOf(ctx, nil, "mpirun", launch(f.Ranks, boundToCores, append([]string{b.program(c.program)}, args(f.Ranks*c.each)...))...)
 			}},
@@ -74,67 +78,39 @@ func (b *bench) scaling(ctx context.Context, f scalingFlags) error {
 
 // wholeCores are CPUs that this process may use, one of each core.
 func wholeCores() (cpus []int, err error) {
-	status, err := os.ReadFile("/proc/self/status")
+	usable, err := machine.CPUs()
 	if err != nil {
-		return nil, refuse("%v: cores are told apart on Linux only", err)
+		return nil, refuse("the CPUs of this machine: %v", err)
 	}
-	_, rest, _ := strings.Cut(string(status), "Cpus_allowed_list:")
-	list, _, _ := strings.Cut(rest, "\n")
-	seen := map[int]bool{}
-	for _, cpu := range listed(list) {
-		core := cpu // itself, where nothing is known of its siblings
-		siblings, err := os.ReadFile(fmt.Sprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu))
-		if all := listed(string(siblings)); err == nil && len(all) > 0 {
-			core = all[0]
+	var seen []string
+	for _, cpu := range usable {
+		core := strconv.Itoa(cpu) // itself, where nothing is known of its siblings
+		if siblings, err := os.ReadFile("/sys/devices/system/cpu/cpu" + core + "/topology/thread_siblings_list"); err == nil {
+			core = string(siblings)
 		}
-		if !seen[core] {
-			seen[core], cpus = true, append(cpus, cpu)
+		if !slices.Contains(seen, core) {
+			seen, cpus = append(seen, core), append(cpus, cpu)
 		}
 	}
 	return cpus, nil
 }
 
-// listed are the numbers of a list as the kernel writes it: 0-3,8
-func listed(list string) (numbers []int) {
-	for _, part := range strings.Split(strings.TrimSpace(list), ",") {
-		first, last, isRange := strings.Cut(part, "-")
-		lo, err := strconv.Atoi(first)
-		if err != nil {
-			continue
-		}
-		hi := lo
-		if isRange {
-			if hi, err = strconv.Atoi(last); err != nil {
-				continue
-			}
-		}
-		for n := lo; n <= hi; n++ {
-			numbers = append(numbers, n)
-		}
-	}
-	return numbers
-}
-
 // together is the mean time of several runs at once.
-func together(ctx context.Context, runs []func(context.Context) (float64, error)) (float64, error) {
-	type ended struct {
-		t   float64
-		err error
+func together(ctx context.Context, runs ...func(context.Context) (float64, error)) (float64, error) {
+	times := make([]float64, len(runs))
+	var all errgroup.Group
+	for i, run := range runs {
+		all.Go(func() (err error) {
+			times[i], err = run(ctx)
+			return err
+		})
 	}
-	all := make(chan ended, len(runs))
-	for _, run := range runs {
-		go func() {
-			t, err := run(ctx)
-			all <- ended{t, err}
-		}()
+	if err := all.Wait(); err != nil {
+		return 0, err
 	}
-	sum, failure := 0.0, error(nil)
-	for range runs {
-		e := <-all
-		sum += e.t
-		if failure == nil {
-			failure = e.err
-		}
+	sum := 0.0
+	for _, t := range times {
+		sum += t
 	}
-	return sum / float64(len(runs)), failure
+	return sum / float64(len(times)), nil
 }

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"syscall"
 
-	"golang.org/x/sys/unix"
+	"shiftwork/internal/machine"
 )
 
 // Cluster is a set of workstations. One job runs on it at a time.
@@ -112,15 +112,9 @@ func tools(cfg Config) error {
 
 // bind gives each workstation one of the CPUs that this process may use.
 func bind(shares []float64) ([]int, error) {
-	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		return nil, fmt.Errorf("sched_getaffinity: %w", err)
-	}
-	var usable []int
-	for cpu := range len(set) * 64 {
-		if set.IsSet(cpu) {
-			usable = append(usable, cpu)
-		}
+	usable, err := machine.CPUs()
+	if err != nil {
+		return nil, err
 	}
 	cores, ok := pack(shares, len(usable))
 	if !ok {
