@@ -96,9 +96,9 @@ func multiplyGroup(rows, inner, cols, left, right int, a, b, c []float64) {
 			width := min(t.cols, right-j)
 			panel := k*cols + depth*j
 			for i := 0; i < rows; i += t.rows {
-				ahead := min(panel+depth*(width+t.cols*(i/t.rows)/passes), last)
+				ahead := min(panel+depth*width+depth*t.cols*(i/t.rows)/passes, last)
 				tile(&a[i*inner+k], inner, &b[panel], width, &c[i*cols+j], cols, min(t.rows, rows-i), depth, width,
-					&b[ahead], 8*t.cols/passes, k == 0, skip)
+					&b[ahead], (8*t.cols+passes-1)/passes, k == 0, skip)
 			}
 		}
 	}
