@@ -96,10 +96,16 @@ func multiplyGroup(rows, inner, cols, left, right int, a, b, c []float64) {
 			width := min(t.cols, right-j)
 			panel := k*cols + depth*j
 			for i := 0; i < rows; i += t.rows {
-				ahead := min(panel+depth*width+depth*t.cols*(i/t.rows)/passes, last)
+				from, stepBytes := ahead(depth, t.cols, i/t.rows, passes)
 				tile(&a[i*inner+k], inner, &b[panel], width, &c[i*cols+j], cols, min(t.rows, rows-i), depth, width,
-					&b[ahead], (8*t.cols+passes-1)/passes, k == 0, skip)
+					&b[min(panel+depth*width+from, last)], stepBytes, k == 0, skip)
 			}
 		}
 	}
+}
+
+// ahead is the part of the next panel, depth x cols, that one of so many passes asks for: from which element on, and how many bytes
+// from one to the next of its depth requests. The parts leave no gap.
+func ahead(depth, cols, pass, passes int) (from, stepBytes int) {
+	return depth * cols * pass / passes, (8*cols + passes - 1) / passes
 }
