@@ -31,6 +31,7 @@ type InPlace interface {
 type mover struct {
 	c       comm.Comm
 	arrays  []Array
+	results []Array        // belong to iterations of which some pieces are done, and not all
 	pending []comm.Request // sends
 	buffers [][]byte       // packed data of pending sends
 	spare   [][]byte       // such buffers, of sends that have left
@@ -58,8 +59,10 @@ func (m *mover) paused(began time.Duration) {
 }
 
 // give starts sending the data of iterations r. What is packed is sent as it is now.
-func (m *mover) give(to int, r dist.Range) error {
-	for _, a := range m.arrays {
+func (m *mover) give(to int, r dist.Range) error { return m.giveOf(m.arrays, to, r) }
+
+func (m *mover) giveOf(arrays []Array, to int, r dist.Range) error {
+	for _, a := range arrays {
 		if p, ok := a.(InPlace); ok {
 			if err := m.lend(to, p.Bytes(r)); err != nil {
 				return err
@@ -102,16 +105,26 @@ func (m *mover) giveParts(to, tag int, header []byte, parts []part) error {
 		return err
 	}
 	for _, p := range parts {
-		if err := m.give(to, p.Range); err != nil {
+		if err := m.giveOf(m.of(p), to, p.Range); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// of are the arrays whose data travels with a part.
+func (m *mover) of(p part) []Array {
+	if p.piece == 0 {
+		return m.arrays
+	}
+	return slices.Concat(m.arrays, m.results)
+}
+
 // take receives the data of iterations r.
-func (m *mover) take(from int, r dist.Range) error {
-	for i, a := range m.arrays {
+func (m *mover) take(from int, r dist.Range) error { return m.takeOf(m.arrays, from, r) }
+
+func (m *mover) takeOf(arrays []Array, from int, r dist.Range) error {
+	for i, a := range arrays {
 		if p, ok := a.(InPlace); ok {
 			b := p.Bytes(r)
 			st, err := m.borrow(from, func(int) []byte { return b })
@@ -151,15 +164,16 @@ type message struct {
 	bytes   int
 }
 
-// receive starts to receive the data of iterations r and returns what is on its way. What cannot be received in place it takes.
-func (m *mover) receive(from int, r dist.Range) (coming []message, err error) {
-	for _, a := range m.arrays {
+// receive starts to receive the data of a part and returns what is on its way. What cannot be received in place it takes.
+func (m *mover) receive(from int, p part) (coming []message, err error) {
+	arrays := m.of(p)
+	for _, a := range arrays {
 		if _, ok := a.(InPlace); !ok {
-			return nil, m.take(from, r)
+			return nil, m.takeOf(arrays, from, p.Range)
 		}
 	}
-	for _, a := range m.arrays {
-		b := a.(InPlace).Bytes(r)
+	for _, a := range arrays {
+		b := a.(InPlace).Bytes(p.Range)
 		q, err := comm.Iborrow(m.c, from, tagData, b)
 		if err != nil {
 			return nil, err

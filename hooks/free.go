@@ -21,7 +21,8 @@ type FreeLoop struct {
 	Repeat     int          // how often each iteration is done; at least 1
 	Weights    dist.Weights // work units of each iteration; zero: 1 each
 	Arrays     []Array
-	Pieces     bool     // Within is called within each chunk
+	Pieces     int      // into which each iteration is cut: see NextPiece; 0: 1
+	Results    []Array  // that pieces set: they move with iterations that are begun, and only then
 	Quantum    float64  // s, the scheduling quantum; 0: measured
 	Record     Recorder // on the master only, unless it is a Tracer
 }
@@ -44,7 +45,8 @@ type Free struct {
 
 	queue  []part         // not finished, by repetition, then by index
 	done   dist.Intervals // finished here
-	chunk  part           // handed out by the last Next
+	chunk  part           // handed out by the last Next; its pieces that are done are those that have been counted
+	piece  int            // of the chunk, handed out last
 	active bool
 	move   mover
 	master *master
@@ -56,9 +58,8 @@ type Free struct {
 	period  time.Duration // until the next status, from the last instruction
 	next    time.Duration // when the next status is due
 	final   bool
-	held    *instruction // obeyed behind the chunk under way, which has some of what it wants
-	awaited int          // transfers announced by instructions that have not arrived
-	landing []landing    // those of them whose data is on its way, in the order of their headers
+	awaited int       // transfers announced by instructions that have not arrived
+	landing []landing // those of them whose data is on its way, in the order of their headers
 	helper  helper
 	obeyed  int
 
@@ -112,17 +113,22 @@ func NewFree(c comm.Comm, loop FreeLoop, cfg lb.Config) (*Free, error) {
 	if loop.Name == "" {
 		loop.Name = "loop"
 	}
-	loop.Repeat = max(1, loop.Repeat)
-	common := Loop{Name: fmt.Sprintf("%s x%d", loop.Name, loop.Repeat), Iterations: loop.Iterations, Weights: loop.Weights, Arrays: loop.Arrays, Quantum: loop.Quantum}
+	loop.Repeat, loop.Pieces = max(1, loop.Repeat), max(1, loop.Pieces)
+	common := Loop{
+		Name: fmt.Sprintf("%s x%d", loop.Name, loop.Repeat), Iterations: loop.Iterations, Weights: loop.Weights,
+		Arrays: slices.Concat(loop.Arrays, loop.Results), Quantum: loop.Quantum, Agreed: fmt.Sprintf("%d pieces", loop.Pieces),
+	}
 	first, err := check(c, &common, cfg)
 	if err != nil {
 		return nil, err
 	}
 	// Where ranks wait for each answer, a slow rank's trials may cost the others more than they are worth; and the
 	// policies that move work for no reason shall do it from the first chunk on.
-	settled := cfg.Interaction == lb.Synchronous && !loop.Pieces || cfg.Policy != lb.On
-	f := &Free{grain: grain{settled: settled, pieces: loop.Pieces}, c: c, loop: loop, cfg: cfg, move: mover{c: c, arrays: loop.Arrays}, obeyed: -1, called: -1,
-		ownProcess: ownProcess(c)}
+	settled := cfg.Interaction == lb.Synchronous && loop.Pieces == 1 || cfg.Policy != lb.On
+	f := &Free{
+		grain: grain{settled: settled, pieces: loop.Pieces}, c: c, loop: loop, cfg: cfg, obeyed: -1, called: -1, ownProcess: ownProcess(c),
+		move: mover{c: c, arrays: loop.Arrays, results: loop.Results},
+	}
 	start := dist.Even(loop.Iterations, c.Size(), first)
 	if own := start.Range(c.Rank()); !own.Empty() {
 		f.queue = append(f.queue, part{Range: own})
@@ -197,24 +203,39 @@ func (f *Free) record(e Event) {
 func (f *Free) Owned() []dist.Range { return f.done.Ranges() }
 
 // Next ends the computing of the previous chunk and returns the next: iterations to be done for the given repetition,
-// counted from 0. ok is false when the loop has ended for this rank.
+// counted from 0. ok is false when the loop has ended for this rank. It is for loops whose iterations are not cut into pieces.
 func (f *Free) Next() (repetition int, r dist.Range, ok bool, err error) {
+	repetition, r, _, ok, err = f.NextPiece()
+	return repetition, r, ok, err
+}
+
+// NextPiece is Next for iterations so long, or best done so many at once, that news and work should not wait for the end of a chunk: it
+// returns which piece of the iterations is to be done, of FreeLoop.Pieces, counted from 0. All pieces of a chunk follow one another, but
+// between two of them the rank reports and obeys, and may give some of the chunk's iterations away: those returned are fewer then, and
+// the rest goes on where the taker is.
+func (f *Free) NextPiece() (repetition int, r dist.Range, piece int, ok bool, err error) {
+	if !f.chunk.Empty() && f.piece+1 < f.loop.Pieces {
+		f.piece++
+		err := f.within()
+		return f.chunk.repetition, f.chunk.Range, f.piece, err == nil, err
+	}
 	if present {
 		f.ended = f.c.Now()
 	}
 	if err := f.helper.stop(); err != nil { // before anything that it uses too
-		return 0, r, false, err
+		return 0, r, 0, false, err
 	}
 	f.finishChunk()
 	if f.active {
 		if err := f.hook(); err != nil {
-			return 0, r, false, err
+			return 0, r, 0, false, err
 		}
 	}
 	if len(f.queue) == 0 {
-		return 0, r, false, nil
+		return 0, r, 0, false, nil
 	}
 	f.chunk = f.cut()
+	f.piece = f.chunk.piece
 	if present {
 		f.lap, f.startCPU = lap{began: f.c.Now()}, f.cpuTime()
 		if hook := f.lap.began - f.ended; f.handedOut > 0 && (f.between == 0 || hook < f.between) {
@@ -223,7 +244,7 @@ func (f *Free) Next() (repetition int, r dist.Range, ok bool, err error) {
 	}
 	f.handedOut += f.chunk.Len()
 	f.help()
-	return f.chunk.repetition, f.chunk.Range, true, nil
+	return f.chunk.repetition, f.chunk.Range, f.piece, true, nil
 }
 
 // help lets messages that are under way go on while the loop computes.
@@ -251,8 +272,7 @@ func (f *Free) finishChunk() {
 	if present {
 		f.timeChunk()
 	}
-	f.chunk.repetition++
-	f.insert(f.chunk)
+	f.insert(part{Range: f.chunk.Range, repetition: f.chunk.repetition + 1})
 	f.chunk = part{}
 	if f.watching != nil && f.watching.due(f.ended) {
 		done := f.total.units + f.units
@@ -263,7 +283,7 @@ func (f *Free) finishChunk() {
 
 // timeChunk counts the chunk that was handed out last and has ended.
 func (f *Free) timeChunk() {
-	f.finishLap(f.ended, 1)
+	f.finishLap(f.ended, f.loop.Pieces)
 	f.chunks++
 	f.hooks++
 	took, units := f.lap.computed, f.lap.units
@@ -280,7 +300,7 @@ func (f *Free) timeChunk() {
 		if cpu := f.cpuTime() - f.startCPU; cpu > 0 && took >= worthCPUTime {
 			alone = units / cpu.Seconds()
 		}
-		if f.active {
+		if f.active && !f.lap.divided {
 			f.grain.learn(f.chunk.Len(), alone, took.Seconds()/f.quantum, 1+f.lap.hooks)
 		}
 		f.settles(trying)
@@ -327,13 +347,13 @@ func (f *Free) insert(p part) {
 		}
 		return a.Lo - b.Lo
 	})
-	if i > 0 && f.queue[i-1].repetition == p.repetition && f.queue[i-1].Hi == p.Lo {
+	if i > 0 && p.follows(f.queue[i-1]) {
 		i--
 		f.queue[i].Hi = p.Hi
 	} else {
 		f.queue = slices.Insert(f.queue, i, p)
 	}
-	if i+1 < len(f.queue) && f.queue[i+1].repetition == p.repetition && f.queue[i].Hi == f.queue[i+1].Lo {
+	if i+1 < len(f.queue) && f.queue[i+1].follows(f.queue[i]) {
 		f.queue[i].Hi = f.queue[i+1].Hi
 		f.queue = slices.Delete(f.queue, i+1, i+2)
 	}
@@ -353,7 +373,8 @@ func (f *Free) cut() part {
 		n = f.grain.next(regular, f.iterationsLeft(), front.Len(), f.iterations())
 		f.settles(trying)
 	}
-	p := part{Range: dist.Span(front.Lo, front.Lo+n), repetition: front.repetition}
+	p := *front
+	p.Hi = p.Lo + n
 	front.Lo += n
 	if front.Empty() {
 		f.queue = slices.Delete(f.queue, 0, 1)
@@ -376,12 +397,6 @@ func (f *Free) Annotate() {
 // length, when it has run dry, or when the master calls. A rank that has work reports once at most and goes on with it:
 // otherwise a period shorter than an interaction would keep all ranks talking for ever.
 func (f *Free) hook() error {
-	if in := f.held; in != nil {
-		f.held = nil
-		if err := f.obey(in); err != nil {
-			return err
-		}
-	}
 	reported := false
 	for {
 		if err := f.receive(); err != nil {
@@ -444,7 +459,7 @@ func (f *Free) receive() error {
 	}
 	if f.master != nil {
 		if in := f.master.take(f.k - 1); in != nil {
-			return f.hear(in)
+			return f.obey(in)
 		}
 	}
 	return nil
@@ -474,7 +489,7 @@ func (f *Free) handle(from int, b []byte) error {
 		if err != nil {
 			return err
 		}
-		return f.hear(in)
+		return f.obey(in)
 	case kindCall:
 		var err error
 		f.called, err = decodeCall(body)
@@ -527,21 +542,6 @@ func (f *Free) closeBooks(now time.Duration) {
 	f.since = now
 }
 
-// hear obeys an instruction, or holds it for the end of the chunk under way where it asks for more than the queue has.
-func (f *Free) hear(in *instruction) error {
-	asked := 0.0
-	for _, t := range in.transfers {
-		if t.To != f.c.Rank() {
-			asked += t.Units
-		}
-	}
-	if !f.chunk.Empty() && asked > f.queued() {
-		f.held = in
-		return nil
-	}
-	return f.obey(in)
-}
-
 func (f *Free) obey(in *instruction) error {
 	if in.interaction != f.k-1 || !f.waiting {
 		return fmt.Errorf("rank %d expected instruction %d and got %d", f.c.Rank(), f.k-1, in.interaction)
@@ -582,25 +582,19 @@ func seconds(x float64) time.Duration {
 // remaining is the work units that are left to do here. Summed anew each time: differences of sums would leave a rest that
 // is not exactly 0 at the end, and the master would go on dividing it.
 func (f *Free) remaining() float64 {
-	units := f.queued()
-	if !f.chunk.Empty() {
-		units += f.unitsLeft(f.chunk) - f.lap.units
-	}
-	return units
-}
-
-// queued is the same without the chunk under way.
-func (f *Free) queued() float64 {
-	units := 0.0
+	units := f.unitsLeft(f.chunk)
 	for _, p := range f.queue {
 		units += f.unitsLeft(p)
 	}
 	return units
 }
 
-// unitsLeft is the work units of a part, each repetition that it still has before it counted.
-func (f *Free) unitsLeft(p part) float64 {
-	return f.loop.Weights.Units(p.Range) * float64(f.loop.Repeat-p.repetition)
+// unitsLeft is the work units of a part, each repetition that it still has before it counted, and not its pieces that are done.
+func (f *Free) unitsLeft(p part) float64 { return f.loop.Weights.Units(p.Range) * f.timesLeft(p) }
+
+// timesLeft is how often each iteration of a part is still to be done.
+func (f *Free) timesLeft(p part) float64 {
+	return float64(f.loop.Repeat-p.repetition) - float64(p.piece)/float64(f.loop.Pieces)
 }
 
 func (f *Free) iterations() int {
@@ -661,7 +655,7 @@ func (f *Free) placed() *Placement {
 		Reason: fmt.Sprintf("nobody waits for anybody: %s is strip mined, in strips of an eighth of a period, of %v at least if a period has it",
 			f.loop.Name, worthHook),
 	}
-	if f.loop.Pieces {
+	if f.loop.Pieces > 1 {
 		at.Reason += "; there are hooks within them, between pieces"
 	}
 	at.Share = at.Hook / at.Between

@@ -33,7 +33,7 @@ func (f *Free) give(in *instruction) error {
 
 // take removes iterations for another rank, so many that their remaining work units come nearest to units. The rank may have done some
 // of them since it reported, so it may be fewer, or none. Where the loop is repeated they are those next to that rank's, which makes one
-// chunk of its own and these; else those that would be done last.
+// chunk of its own and these; else those that would be done last. What is missing then comes of the chunk under way, of which one is kept.
 func (f *Free) take(to int, units float64) (parts []part, taken float64) {
 	below := f.loop.Repeat > 1 && to < f.c.Rank()
 	byIndex := func(a, b part) int { return a.Lo - b.Lo }
@@ -46,18 +46,10 @@ func (f *Free) take(to int, units float64) (parts []part, taken float64) {
 	}
 	f.queue = f.queue[:0]
 	for i, p := range rest {
-		each := float64(f.loop.Repeat - p.repetition)
-		given, kept := p, p
-		if below {
-			given.Hi = p.Lo + f.loop.Weights.Front(p.Range, (units-taken)/each)
-			kept.Lo = given.Hi
-		} else {
-			given.Lo = p.Hi - f.loop.Weights.Tail(p.Range, (units-taken)/each)
-			kept.Hi = given.Lo
-		}
+		given, kept := f.divide(p, below, p.Len(), units-taken)
 		if !given.Empty() {
 			parts = append(parts, given)
-			taken += each * f.loop.Weights.Units(given.Range)
+			taken += f.unitsLeft(given)
 		}
 		if !kept.Empty() {
 			f.insert(kept)
@@ -69,7 +61,31 @@ func (f *Free) take(to int, units float64) (parts []part, taken float64) {
 			break
 		}
 	}
+	if len(f.queue) > 0 || f.chunk.Len() < 2 {
+		return parts, taken
+	}
+	given, kept := f.divide(f.chunk, below, f.chunk.Len()-1, units-taken)
+	if !given.Empty() {
+		f.chunk, f.lap.divided = kept, true
+		parts = append(parts, given)
+		taken += f.unitsLeft(given)
+	}
 	return parts, taken
+}
+
+// divide takes off the front or the end of a part so many iterations, most of them at most, that the work units left to do of them come
+// nearest to units.
+func (f *Free) divide(p part, front bool, most int, units float64) (given, kept part) {
+	given, kept = p, p
+	each := f.timesLeft(p)
+	if front {
+		given.Hi = p.Lo + min(f.loop.Weights.Front(p.Range, units/each), most)
+		kept.Lo = given.Hi
+	} else {
+		given.Lo = p.Hi - min(f.loop.Weights.Tail(p.Range, units/each), most)
+		kept.Hi = given.Lo
+	}
+	return given, kept
 }
 
 // accept begins to receive a transfer whose header has come.
@@ -87,7 +103,7 @@ func (f *Free) accept(from int, header []byte) error {
 	f.move.waited = 0
 	l := landing{from: from, began: began, parts: parts}
 	for _, p := range parts {
-		pieces, err := f.move.receive(from, p.Range)
+		pieces, err := f.move.receive(from, p)
 		if err != nil {
 			return err
 		}

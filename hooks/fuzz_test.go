@@ -22,7 +22,7 @@ func FuzzWire(f *testing.F) {
 	f.Add(in.encode())
 	f.Add((&instruction{}).encode())
 	f.Add(encodeStatus(&lb.Status{Rank: 2, Units: math.Inf(1), Age: math.NaN(), Timings: []lb.Timing{{Lo: 1, Hi: 3, Seconds: 0.5}, {Lo: 3, Hi: 4}}}))
-	f.Add(encodeParts(nil, []part{{dist.Span(1, 4), 2}, {dist.Span(-4, 9), 0}}))
+	f.Add(encodeParts(nil, []part{{dist.Span(1, 4), 2, 1}, {dist.Span(-4, 9), 0, 0}}))
 	f.Add(bytes.Repeat([]byte{0xff}, 80))
 	f.Fuzz(func(t *testing.T, message []byte) {
 		if in, err := decodeInstruction(message); err == nil {
@@ -41,7 +41,7 @@ func FuzzWire(f *testing.F) {
 			require.ErrorIs(t, err, comm.ErrCorrupt)
 		}
 		if parts, err := decodeParts(message); err == nil {
-			require.LessOrEqual(t, 3*8*len(parts), len(message))
+			require.LessOrEqual(t, 4*8*len(parts), len(message))
 			again, err := decodeParts(encodeParts(nil, parts))
 			require.NoError(t, err)
 			require.Equal(t, parts, again)

@@ -16,7 +16,7 @@ type grain struct {
 	samples           int
 	down              bool // shorter lengths are tried
 	settled           bool
-	pieces            bool // there are hooks within a chunk, so that it need not be short
+	pieces            int // of a chunk, between which there are hooks: with several it need not be short
 
 	each       int     // iterations that the rank has of a repetition
 	shortest   int     // length that was tried
@@ -288,7 +288,7 @@ func (g *grain) next(regular, left, front, each int) int {
 	g.each = each
 	if g.size == 0 {
 		first := grainFirst * float64(front)
-		if g.pieces {
+		if g.pieces > 1 {
 			first = grainFirstPieces * float64(front)
 		}
 		for g.size = 1; !g.settled && float64(grainStep*g.size) <= first; g.size *= grainStep {
@@ -300,7 +300,7 @@ func (g *grain) next(regular, left, front, each int) int {
 		}
 		if g.size > each || g.putOff > grainPutOff || float64(g.size) > grainShare*float64(left) {
 			whole := each
-			if g.pieces {
+			if g.pieces > 1 {
 				whole *= grainHalfStep // it may come to have more
 			}
 			g.extrapolate(min(whole, int(2*grainShare*float64(left))))
@@ -311,7 +311,7 @@ func (g *grain) next(regular, left, front, each int) int {
 		g.binding = g.size > max(1, regular)
 		want = g.wanted(regular)
 	}
-	most := min(max(left/2, g.fewest()), front)
+	most := min(max(left/2, max(1, g.pieces)*g.fewest()), front)
 	n := min(want, most)
 	g.chosen = n == want
 	if g.settled && left > front && n > 0 {

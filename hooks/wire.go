@@ -148,10 +148,15 @@ func decodeStatus(b []byte) (lb.Status, error) {
 	return s, nil
 }
 
-// part is a range of iterations that travels together, and how often each of them has been done.
+// part is a range of iterations that travels together, how often each of them has been done, and how many pieces of it since then.
 type part struct {
 	dist.Range
-	repetition int
+	repetition, piece int
+}
+
+// follows says whether p begins where q ends, and as much of both is done.
+func (p part) follows(q part) bool {
+	return p.Lo == q.Hi && p.repetition == q.repetition && p.piece == q.piece
 }
 
 func encodeParts(b []byte, parts []part) []byte {
@@ -161,6 +166,7 @@ func encodeParts(b []byte, parts []part) []byte {
 		e.Int(p.Lo)
 		e.Int(p.Hi)
 		e.Int(p.repetition)
+		e.Int(p.piece)
 	}
 	return append(b, e.Message()...)
 }
@@ -169,7 +175,7 @@ func decodeParts(b []byte) ([]part, error) {
 	d := comm.NewDecoder(b)
 	var parts []part
 	for n := d.Int(); n > 0 && d.Err() == nil; n-- {
-		parts = append(parts, part{Range: dist.Range{Lo: d.Int(), Hi: d.Int()}, repetition: d.Int()})
+		parts = append(parts, part{Range: dist.Range{Lo: d.Int(), Hi: d.Int()}, repetition: d.Int(), piece: d.Int()})
 	}
 	return parts, d.Finish()
 }

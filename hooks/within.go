@@ -12,13 +12,12 @@ type lap struct {
 	computed time.Duration
 	units    float64 // work units done
 	hooks    int     // within it
+	divided  bool    // some of it was given away
 }
 
-// Within is the hook within a chunk, for iterations so long, or best done so many at once, that news and work should not wait for the
-// end of a chunk. The loop calls it when a part of the chunk that Next returned, above 0 and below 1, is done. The rank reports and
-// obeys as in Next, but gives away nothing of the chunk before its end. Called earlier than a hook is worth it returns at once.
-func (f *Free) Within(part float64) error {
-	if !present || !f.active || f.chunk.Empty() {
+// within is the hook between two pieces of a chunk. Called earlier than a hook is worth it returns at once.
+func (f *Free) within() error {
+	if !present || !f.active {
 		return nil
 	}
 	now := f.c.Now()
@@ -29,7 +28,7 @@ func (f *Free) Within(part float64) error {
 		return err
 	}
 	cpu := f.cpuTime()
-	f.finishLap(now, part)
+	f.finishLap(now, f.piece)
 	f.lap.hooks++
 	f.hooks++
 	if err := f.hookWithin(); err != nil {
@@ -41,9 +40,10 @@ func (f *Free) Within(part float64) error {
 	return nil
 }
 
-// finishLap counts what was computed since the last hook; part is how much of the chunk is done.
-func (f *Free) finishLap(now time.Duration, part float64) {
-	units := part*f.loop.Weights.Units(f.chunk.Range) - f.lap.units
+// finishLap counts what was computed since the last hook; so many pieces of the chunk are done.
+func (f *Free) finishLap(now time.Duration, pieces int) {
+	units := f.loop.Weights.Units(f.chunk.Range) * float64(pieces-f.chunk.piece) / float64(f.loop.Pieces)
+	f.chunk.piece = pieces
 	f.compute += now - f.lap.began
 	f.units += units
 	if f.trace != nil {

@@ -137,11 +137,11 @@ func (d DOALL) validate(cfg lb.Config) error {
 
 func (d DOALL) runFree(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	if d.Piece == nil {
-		d.Pieces, d.Piece = 1, func(repetition int, rows Range, _ int) { d.Body(repetition, rows) }
+		d.Piece = func(repetition int, rows Range, _ int) { d.Body(repetition, rows) }
 	}
 	f, err := hooks.NewFree(c, hooks.FreeLoop{
-		Name: d.Name, Iterations: d.Rows, Repeat: d.Repeat, Weights: d.Weights,
-		Arrays: moving(d.Arrays), Pieces: d.Pieces > 1, Quantum: d.Quantum, Record: d.Record,
+		Name: d.Name, Iterations: d.Rows, Repeat: d.Repeat, Weights: d.Weights, Arrays: moving(d.Arrays),
+		Pieces: d.Pieces, Results: moving(d.Results), Quantum: d.Quantum, Record: d.Record,
 	}, cfg)
 	if err != nil {
 		return nil, err
@@ -151,18 +151,11 @@ func (d DOALL) runFree(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	rep = &Report{Steps: d.Repeat}
 	rep.Time, err = timed(c, func() error {
 		for {
-			repetition, rows, ok, err := f.Next()
+			repetition, rows, piece, ok, err := f.NextPiece()
 			if err != nil || !ok {
 				return err
 			}
-			for i := range d.Pieces {
-				if i > 0 {
-					if err := f.Within(float64(i) / float64(d.Pieces)); err != nil {
-						return err
-					}
-				}
-				d.Piece(repetition, rows, i)
-			}
+			d.Piece(repetition, rows, piece)
 		}
 	})
 	if err != nil {
