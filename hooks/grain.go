@@ -311,7 +311,8 @@ func (g *grain) next(regular, left, front, each int) int {
 		g.binding = g.size > max(1, regular)
 		want = g.wanted(regular)
 	}
-	most := min(max(left/2, max(1, g.pieces)*g.fewest()), front)
+	last := max(1, g.pieces) * g.fewest() // a piece of so many takes as long as the fewest whole ones
+	most := min(max(left/2, last), front)
 	n := min(want, most)
 	g.chosen = n == want
 	if g.settled && left > front && n > 0 {
@@ -323,7 +324,7 @@ func (g *grain) next(regular, left, front, each int) int {
 	if n > grainRound {
 		n = min((n+grainRound-1)/grainRound*grainRound, most)
 	}
-	if left-n < g.fewest() && left <= front {
+	if left <= front && (left <= last || left-n < g.fewest()) {
 		n = left
 	}
 	return max(1, n)

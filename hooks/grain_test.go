@@ -60,6 +60,9 @@ func TestGrainNearTheEnd(t *testing.T) {
 	assert.Equal(t, 30, g.next(1, 60, 60, 60))
 	assert.Equal(t, 30, g.next(1, 30, 30, 30))
 	assert.Equal(t, 10, g.next(1, 30, 10, 10), "the rest is elsewhere")
+	g.pieces = 4 // of which each may be the last one here
+	assert.Equal(t, 48, g.next(1, 100, 100, 100))
+	assert.Equal(t, 80, g.next(1, 80, 80, 80))
 }
 
 func TestWhatACallCostsIsLearned(t *testing.T) {
