@@ -1,6 +1,7 @@
 package hooks_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -20,6 +21,9 @@ import (
 type ledger struct {
 	span  dist.Range
 	count [][]int
+	call  float64 // work units that a call takes besides
+
+	resumed int // chunks that another rank had begun
 }
 
 func newLedger(span dist.Range, phases int) *ledger {
@@ -347,38 +351,55 @@ func TestRankZeroCallsByTheClock(t *testing.T) {
 	assert.Less(t, longest, 1.25*period+3*0.005, "the phases in which it begins and ends count, too")
 }
 
-// once runs a free loop on one rank and enters what it does; the data of each iteration must say how often it was done.
+// once runs a free loop on one rank and enters what it does, each piece like a phase; the data of each iteration must say how often it
+// was done, and its results how many pieces of it.
 func once(c *sim.Comm, loop hooks.FreeLoop, cfg lb.Config, l *ledger, work float64) (*hooks.Report, error) {
 	first := 0
 	if cfg.DedicatedMaster {
 		first = 1
 	}
-	d := newRows(loop.Iterations, dist.Even(loop.Iterations, c.Size(), first).Range(c.Rank()))
-	loop.Arrays, loop.Quantum = d.arrays(), 0.004
+	d, results := newRows(loop.Iterations, dist.Even(loop.Iterations, c.Size(), first).Range(c.Rank())), newRows(loop.Iterations)
+	loop.Arrays, loop.Results, loop.Quantum = d.arrays(), results.arrays(), 0.004
 	f, err := hooks.NewFree(c, loop, cfg)
 	if err != nil {
 		return nil, err
 	}
-	for {
-		rep, r, ok, err := f.Next()
+	pieces := max(1, loop.Pieces)
+	compute := func(rep, i, piece int) error {
+		err := d.check(i, rep)
+		if piece > 0 {
+			err = errors.Join(err, results.check(i, piece))
+		}
+		if results.set(i, piece+1); piece+1 == pieces {
+			d.set(i, rep+1)
+		}
+		return err
+	}
+	for last := -1; ; {
+		rep, r, piece, ok, err := f.NextPiece()
 		if err != nil {
 			return nil, err
 		}
 		if !ok {
 			break
 		}
-		for i := r.Lo; i < r.Hi; i++ {
-			if err := d.check(i, rep); err != nil {
-				return nil, fmt.Errorf("rank %d, repetition %d: %w", c.Rank(), rep, err)
-			}
-			d.set(i, rep+1)
+		if piece > 0 && piece != last+1 {
+			l.resumed++
 		}
-		l.enter(rep, r)
-		c.Work(work * loop.Weights.Units(r))
+		if last = piece; piece == pieces-1 {
+			last = -1
+		}
+		for i := r.Lo; i < r.Hi; i++ {
+			if err := compute(rep, i, piece); err != nil {
+				return nil, fmt.Errorf("rank %d, repetition %d, piece %d: %w", c.Rank(), rep, piece, err)
+			}
+		}
+		l.enter(rep*pieces+piece, r)
+		c.Work(work * (loop.Weights.Units(r) + l.call) / float64(pieces))
 	}
 	for _, own := range f.Owned() {
 		for i := own.Lo; i < own.Hi; i++ {
-			if err := d.check(i, loop.Repeat); err != nil {
+			if err := errors.Join(d.check(i, loop.Repeat), results.check(i, pieces)); err != nil {
 				return nil, fmt.Errorf("rank %d, after the loop: %w", c.Rank(), err)
 			}
 		}
@@ -399,7 +420,10 @@ func TestFreeLoopsDoEveryIterationOnceAndInOrder(t *testing.T) {
 					if network%5 == 0 {
 						loop.Weights = weights(t, span)
 					}
-					l := newLedger(span, repeat)
+					if combination%4 > 1 {
+						loop.Pieces = 7
+					}
+					l := newLedger(span, repeat*max(1, loop.Pieces))
 					var rep *hooks.Report
 					simulate(t, machine(network, ranks), func(c *sim.Comm) error {
 						r, err := once(c, loop, m.config(), l, 0.01)
@@ -418,6 +442,34 @@ func TestFreeLoopsDoEveryIterationOnceAndInOrder(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Where a call costs much, all that a rank has left is in one chunk; what is too much of it goes on elsewhere.
+func TestIterationsMoveBetweenTheirPieces(t *testing.T) {
+	const ranks, pieces = 4, 12
+	began := 0
+	for network := range networks {
+		for _, repeat := range []int{1, 4} {
+			for _, weighted := range []bool{false, true} {
+				cfg := machine(network, ranks)
+				cfg.Speed = [][]sim.Step{sim.Constant(1e4), sim.Constant(3e4), sim.Constant(1e4), {{Speed: 1e4}, {From: 0.4, Speed: 3e3}}}
+				span := dist.Span(3, 4003)
+				loop := hooks.FreeLoop{Iterations: span, Repeat: repeat, Pieces: pieces}
+				if weighted {
+					loop.Weights = weights(t, span)
+				}
+				l := newLedger(span, repeat*pieces)
+				l.call = 20
+				simulate(t, cfg, func(c *sim.Comm) error {
+					_, err := once(c, loop, lb.Auto(), l, 1)
+					return err
+				})
+				l.requireOnce(t)
+				began += l.resumed
+			}
+		}
+	}
+	assert.Greater(t, began, 2*len(networks))
 }
 
 // All mechanisms once more with a loop that takes no time at all: rates are never known.

@@ -31,7 +31,7 @@ type DOALL struct {
 	Weights dist.Weights // work units of each iteration; zero: unknown, and learned with Halo or After
 	Arrays  []Array      // rows move with their iterations
 	// Results are arrays whose rows Body sets without reading them: a row lies, after the loop, where its iteration was done last
-	// (Report.Own). Unlike those of Arrays they need not travel to where they will be set. With Halo they belong in Arrays.
+	// (Report.Own). Unlike those of Arrays they travel only when Piece has begun them. With Halo they belong in Arrays.
 	Results []Array
 	Halo    bool // before each repetition, row Lo-1 and row Hi of each rank's block are its neighbours' latest
 	// Overlap allows, with Halo, to call Body for the rows of a repetition in any order, while boundary rows travel. For
@@ -45,7 +45,8 @@ type DOALL struct {
 	Body func(repetition int, rows Range)
 	// Piece, in place of Body, does one piece of each of the iterations rows, of so many as Pieces says; rows are done once it was called for
 	// every piece, from 0 on. It is for iterations that are long, or that are done best many at once: between pieces a rank may report,
-	// and give and take other rows.
+	// and give and take rows, also those that it has begun. So the pieces of a row may be done by several ranks, and what one leaves to the
+	// next, or to the program, must lie in Arrays or Results.
 	Piece  func(repetition int, rows Range, piece int)
 	Pieces int
 	// After, if set, is called on every rank after each repetition; it may use c's collectives. All ranks must return
