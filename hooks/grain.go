@@ -71,7 +71,7 @@ const (
 	// grainFirst is the part of a rank's iterations that the first trial takes, or down to a quarter of that.
 	grainFirst = 1.0 / 256
 	// grainFirstPieces is the same where news and work do not wait for the end of a chunk.
-	grainFirstPieces = 1.0 / 32
+	grainFirstPieces = 1.0 / 64
 	// grainShare bounds a trial: no chunk takes more than this part of what the rank still has to do, so that a wrong guess
 	// cannot spoil the balance.
 	grainShare = 1.0 / 16
