@@ -71,10 +71,12 @@ const (
 	// grainFirst is the part of a rank's iterations that the first trial takes, or down to a quarter of that.
 	grainFirst = 1.0 / 256
 	// grainFirstPieces is the same where news and work do not wait for the end of a chunk.
-	grainFirstPieces = 1.0 / 64
+	grainFirstPieces = 1.0 / 32
 	// grainShare bounds a trial: no chunk takes more than this part of what the rank still has to do, so that a wrong guess
 	// cannot spoil the balance.
 	grainShare = 1.0 / 16
+	// grainSharePieces is the same where part of a chunk may be given away.
+	grainSharePieces = 1.0 / 8
 	// grainWorthMoving is how many iterations are worth moving, in those that a call costs.
 	grainWorthMoving = 1.5
 	// grainRound divides the length of longer chunks: vectors and tiles of a body that works on many iterations at once.
@@ -298,12 +300,12 @@ func (g *grain) next(regular, left, front, each int) int {
 		if g.putOff++; g.size <= front {
 			g.putOff = 0 // else this is a repetition's rest, or has come from elsewhere
 		}
-		if g.size > each || g.putOff > grainPutOff || float64(g.size) > grainShare*float64(left) {
+		if g.size > each || g.putOff > grainPutOff || float64(g.size) > g.mostOf(left) {
 			whole := each
 			if g.pieces > 1 {
 				whole *= grainHalfStep // it may come to have more
 			}
-			g.extrapolate(min(whole, int(2*grainShare*float64(left))))
+			g.extrapolate(min(whole, int(2*g.mostOf(left))))
 		}
 	}
 	want := g.size
@@ -328,6 +330,14 @@ func (g *grain) next(regular, left, front, each int) int {
 		n = left
 	}
 	return max(1, n)
+}
+
+// mostOf is how many of those that are left a trial may take.
+func (g *grain) mostOf(left int) float64 {
+	if g.pieces > 1 {
+		return grainSharePieces * float64(left)
+	}
+	return grainShare * float64(left)
 }
 
 // fewest is how many iterations a chunk has at least, the rest of a repetition aside: what a call costs, and no less than has been tried. A body that waits for the memory takes as
