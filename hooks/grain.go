@@ -313,7 +313,10 @@ func (g *grain) next(regular, left, front, each int) int {
 		g.binding = g.size > max(1, regular)
 		want = g.wanted(regular)
 	}
-	last := max(1, g.pieces) * g.fewest() // a piece of so many takes as long as the fewest whole ones
+	last := g.fewest()
+	if g.settled && g.pieces > 1 {
+		last *= 2 * g.pieces // a piece of so many takes as long as twice the fewest whole ones, which would not be cut
+	}
 	most := min(max(left/2, last), front)
 	n := min(want, most)
 	g.chosen = n == want
