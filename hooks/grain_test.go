@@ -61,7 +61,7 @@ func TestGrainNearTheEnd(t *testing.T) {
 	assert.Equal(t, 30, g.next(1, 30, 30, 30))
 	assert.Equal(t, 10, g.next(1, 30, 10, 10), "the rest is elsewhere")
 	g.pieces = 4 // of which each may be the last one here
-	assert.Equal(t, 48, g.next(1, 100, 100, 100))
+	assert.Equal(t, 48, g.next(1, 200, 200, 200))
 	assert.Equal(t, 150, g.next(1, 150, 150, 150))
 }
 
