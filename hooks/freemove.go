@@ -65,7 +65,7 @@ func (f *Free) take(to int, units float64) (parts []part, taken float64) {
 		return parts, taken
 	}
 	given, kept := f.divide(f.chunk, below, f.chunk.Len()-1, units-taken)
-	if !given.Empty() {
+	if !given.Empty() && (taken == 0 || given.Len() >= f.grain.least()) { // few more would take a call of their own
 		f.chunk, f.lap.divided = kept, true
 		parts = append(parts, given)
 		taken += f.unitsLeft(given)
