@@ -65,7 +65,7 @@ func (f *Free) take(to int, units float64) (parts []part, taken float64) {
 		return parts, taken
 	}
 	given, kept := f.divide(f.chunk, below, f.chunk.Len()-1, units-taken)
-	if !given.Empty() && (taken == 0 || given.Len() >= f.grain.least()) { // few more would take a call of their own
+	if !given.Empty() {
 		f.chunk, f.lap.divided = kept, true
 		parts = append(parts, given)
 		taken += f.unitsLeft(given)
@@ -74,16 +74,22 @@ func (f *Free) take(to int, units float64) (parts []part, taken float64) {
 }
 
 // divide takes off the front or the end of a part so many iterations, most of them at most, that the work units left to do of them come
-// nearest to units.
+// nearest to units. Of iterations in pieces it takes none if they are too few for a call of their own, but all of a part: the master knows
+// what is left to do of all iterations of a rank, not of these.
 func (f *Free) divide(p part, front bool, most int, units float64) (given, kept part) {
-	given, kept = p, p
-	each := f.timesLeft(p)
+	end, each := f.loop.Weights.Tail, f.timesLeft(p)
 	if front {
-		given.Hi = p.Lo + min(f.loop.Weights.Front(p.Range, units/each), most)
-		kept.Lo = given.Hi
+		end = f.loop.Weights.Front
+	}
+	n := min(end(p.Range, units/each), most)
+	if f.loop.Pieces > 1 && n < f.grain.least() && n < p.Len() {
+		n = 0
+	}
+	given, kept = p, p
+	if front {
+		given.Hi, kept.Lo = p.Lo+n, p.Lo+n
 	} else {
-		given.Lo = p.Hi - min(f.loop.Weights.Tail(p.Range, units/each), most)
-		kept.Hi = given.Lo
+		given.Lo, kept.Hi = p.Hi-n, p.Hi-n
 	}
 	return given, kept
 }
