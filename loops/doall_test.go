@@ -371,3 +371,32 @@ func TestRowsOfTheChunkUnderWayMoveAtItsEnd(t *testing.T) {
 	ideal := 1 + (repeat*(rows+2*call)/speed-2)/1.5
 	assert.Less(t, took, 1.05*ideal)
 }
+
+// A product reads all of B for each call: 18 rows and fewer take as long, and a call as long as two rows more.
+func TestAProductEndsTogetherWithFewCalls(t *testing.T) {
+	const rows, pieces, duration = 5260, 11, 2.8 // s, without a load
+	for _, x := range []struct {
+		ranks       int
+		quiet, load float64 // the time at most, of the least that there can be without calls
+	}{
+		{4, 1.02, 1.025},
+		{8, 1.04, 1.06},
+	} {
+		took := func(last float64) float64 {
+			cfg := machine(0, x.ranks)
+			cfg.MaxOps *= 10
+			for range x.ranks - 1 {
+				cfg.Speed = append(cfg.Speed, sim.Constant(1))
+			}
+			cfg.Speed = append(cfg.Speed, sim.Constant(last))
+			rate := rows / duration / float64(x.ranks) // rows/s where nobody else computes
+			took := timeOf(t, cfg, rows, func(c *sim.Comm, d *loops.DOALL) {
+				d.Pieces = pieces
+				d.Piece = func(_ int, rows loops.Range, _ int) { c.Work((2 + max(18, float64(rows.Len()))) / rate / pieces) }
+			})
+			return took / (duration * float64(x.ranks) / (float64(x.ranks-1) + last))
+		}
+		assert.Less(t, took(1), x.quiet, "%d ranks", x.ranks)
+		assert.Less(t, took(0.5), x.load, "%d ranks, one beside a load", x.ranks)
+	}
+}
