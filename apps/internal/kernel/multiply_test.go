@@ -189,7 +189,7 @@ func BenchmarkMultiply(b *testing.B) {
 	for _, n := range []int{768, 4000} { // B in a second-level cache or the next, and in memory
 		x, c := roughGrid(256, n, 1), make([]float64, 256*n)
 		y := Pack(n, n, roughGrid(n, n, 2))
-		for _, rows := range []int{1, 8, 16, 64, 256} {
+		for _, rows := range []int{1, 8, 16, 56, 64, 256} {
 			b.Run(fmt.Sprintf("n=%d/rows=%d", n, rows), func(b *testing.B) {
 				for range b.N {
 					product(rows, x, y, c)
