@@ -34,14 +34,14 @@ func inStep(m mechanism, adjacent bool) faulttest.Program {
 }
 
 // apart is a loop whose ranks never wait for each other.
-func apart(m mechanism) faulttest.Program {
+func apart(m mechanism, pieces int) faulttest.Program {
 	const repeat = 1
-	return faulttest.Program{Name: fmt.Sprintf("free,%v", m), Start: func(ranks int) (func(c *sim.Comm) error, func(t *testing.T)) {
+	return faulttest.Program{Name: fmt.Sprintf("free,%v,%d pieces", m, pieces), Start: func(ranks int) (func(c *sim.Comm) error, func(t *testing.T)) {
 		span := dist.Span(5, 5+4*ranks)
-		l := newLedger(span, repeat)
+		l := newLedger(span, repeat*pieces)
 		var rep *hooks.Report
 		rank := func(c *sim.Comm) error {
-			r, err := once(c, hooks.FreeLoop{Iterations: span, Repeat: repeat}, m.config(), l, 0.01)
+			r, err := once(c, hooks.FreeLoop{Iterations: span, Repeat: repeat, Pieces: pieces}, m.config(), l, 0.01)
 			if c.Rank() == 0 {
 				rep = r
 			}
@@ -60,7 +60,7 @@ func protocols(ranks int) []faulttest.Program {
 	pipelined, synchronous := mechanism{lb.Rotate, lb.Pipelined, false}, mechanism{lb.Random, lb.Synchronous, false}
 	dedicated := mechanism{lb.Random, lb.Pipelined, ranks > 2}
 	return []faulttest.Program{
-		inStep(pipelined, true), inStep(synchronous, true), inStep(dedicated, false), apart(dedicated), apart(synchronous),
+		inStep(pipelined, true), inStep(synchronous, true), inStep(dedicated, false), apart(dedicated, 1), apart(synchronous, 3),
 	}
 }
 

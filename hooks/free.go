@@ -20,11 +20,11 @@ type FreeLoop struct {
 	Iterations dist.Range
 	Repeat     int          // how often each iteration is done; at least 1
 	Weights    dist.Weights // work units of each iteration; zero: 1 each
-	Arrays     []Array
-	Pieces     int      // into which each iteration is cut: see NextPiece; 0: 1
-	Results    []Array  // that pieces set: they move with iterations that are begun, and only then
-	Quantum    float64  // s, the scheduling quantum; 0: measured
-	Record     Recorder // on the master only, unless it is a Tracer
+	Arrays     []Array      // they move with their iterations
+	Pieces     int          // that each iteration is cut into, see NextPiece; 0: 1
+	Results    []Array      // set by pieces; they move with iterations that are begun, and only then
+	Quantum    float64      // s, the scheduling quantum; 0: measured
+	Record     Recorder     // on the master only, unless it is a Tracer
 }
 
 // Free is the run time of a FreeLoop in one rank. The loop hands out its iterations in chunks:

@@ -358,8 +358,8 @@ func TestPiecesLetWorkMoveInTheMidstOfARow(t *testing.T) {
 	assert.Greater(t, took(1), 27.9, "or there is nothing to gain")
 }
 
-// Where a call costs much a chunk is all that a rank has of a repetition. Instructions come in its midst, when nothing can be given away.
-func TestRowsOfTheChunkUnderWayMoveAtItsEnd(t *testing.T) {
+// Where a call costs much a chunk is all that a rank has of a repetition. Instructions come in its midst.
+func TestRowsOfTheChunkUnderWayMove(t *testing.T) {
 	const rows, repeat, speed, call, pieces = 200, 400, 1e4, 25, 4 // rows/s; rows that take as long as a call
 	cfg := machine(0, 2)
 	cfg.Speed = [][]sim.Step{sim.Constant(speed), {{Speed: speed}, {From: 1, Speed: speed / 2}}}

@@ -59,7 +59,8 @@
 // # Long iterations
 //
 // A rank reports, gives and takes between two calls of Body. Where an iteration takes longer than a rank should be deaf, or a call
-// for few costs as much as one for many (a matrix product reads all of B), Piece does it in pieces, with a hook between them:
+// for few costs as much as one for many (a matrix product reads all of B), Piece does it in pieces, with a hook between them. Rows that are
+// begun may move there, and their other pieces are then done where they come to be:
 //
 //	rows 0-127   columns 0-335 | hook | columns 336-671 | hook | ...
 //
