@@ -71,8 +71,7 @@ func (b *batch) leaning(rows Range, k int, lo, hi bool) Range {
 	return rows
 }
 
-// next is the batch that comes next. Batches end where blocks turn back, and are equally long from one such place to the next but for
-// a sweep: two at least, so that a rank that turns back need not wait for all of its right neighbour's lean, but where messages set the pace (wireBatch).
+// next is the batch that comes next.
 func (x *across) next() batch {
 	stop := x.stop()
 	x.lean.step(x.rep.Steps, stop)
@@ -83,11 +82,7 @@ func (x *across) next() batch {
 	if before := x.past.current(); before.sendsUp() {
 		b.floor = before.lowest()
 	}
-	sweeps := 1 // in which blocks go down
-	for l := x.lean; l.after < l.now && b.sweep+sweeps < stop; sweeps++ {
-		l.step(b.sweep+sweeps, stop)
-	}
-	most := sweeps / batches(x.longest, sweeps, b.shift > 0)
+	most := x.lean.length(b.sweep, stop, x.longest)
 	for b.count < most && !x.single {
 		x.lean.step(b.sweep+b.count, stop)
 		b.count++
@@ -105,16 +100,6 @@ func (x *across) chooseLongest() int {
 		return quotaBatch
 	}
 	return longestBatch
-}
-
-// batches is into how many batches, none longer than longest, so many sweeps are divided, in which blocks go down, from above where they stand upright or not: from above
-// two at least, for slack, but where messages set the pace.
-func batches(longest, sweeps int, above bool) int {
-	n := (sweeps + longest - 1) / longest
-	if above && sweeps > 1 && longest < wireBatch {
-		n = max(2, n)
-	}
-	return n
 }
 
 // downs are the parts of strip number i, one of each sweep of a batch, of the last row to the left of a boundary, which is in front of row lo when

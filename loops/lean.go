@@ -56,6 +56,27 @@ func (l *lean) step(sweep, stop int) {
 // back reports whether this sweep takes over rows from the right.
 func (l *lean) back() bool { return l.now > l.previous }
 
+// length is how many sweeps the batch has that begins with this one. Batches end where blocks turn back, and are equally long from one such place to
+// the next but for a sweep.
+func (l lean) length(sweep, stop, longest int) int {
+	whole, sweeps := l.back(), 1 // in which blocks go down
+	for l.after < l.now && sweep+sweeps < stop {
+		l.step(sweep+sweeps, stop)
+		sweeps++
+	}
+	return sweeps / batches(longest, sweeps, whole)
+}
+
+// batches is into how many batches, none longer than longest, the sweeps of a lean are divided, or what is left of it. A whole lean has two at least, but where
+// messages set the pace (wireBatch): a rank that turns back need not wait for all of its right neighbour's lean then.
+func batches(longest, sweeps int, whole bool) int {
+	n := (sweeps + longest - 1) / longest
+	if whole && sweeps > 1 && longest < wireBatch {
+		n = max(2, n)
+	}
+	return n
+}
+
 // notice is how many sweeps ahead a stop must be known so that blocks that lean so far come back by then.
 func notice(most int) int {
 	if most == 0 {

@@ -39,6 +39,34 @@ func TestLeanSteps(t *testing.T) {
 	})
 }
 
+// A lean is divided into few batches of equal length, also the last one, of which not all sweeps are left to do: each batch reads all rows anew.
+func TestALeanHasFewBatches(t *testing.T) {
+	for _, c := range []struct {
+		most, sweeps, longest int
+		batches               []int
+	}{
+		{24, 25 + 2*49 + 13, 32, []int{25, 24, 25, 24, 25, 6, 7}},
+		{24, 25 + 49 + 2, 32, []int{25, 24, 25, 1, 1}},
+		{12, 13 + 25 + 1, 16, []int{13, 12, 13, 1}},
+		{40, 41 + 81, 32, []int{20, 21, 26, 27, 27, 1}},
+		{31, 32 + 63 + 13, wireBatch, []int{32, 63, 13}},
+		{12, 16, 16, []int{13, 1, 2}},
+	} {
+		l, got := lean{most: c.most}, []int(nil)
+		for sweep := 0; sweep < c.sweeps; {
+			l.step(sweep, c.sweeps)
+			n := l.length(sweep, c.sweeps, c.longest)
+			for range n - 1 {
+				sweep++
+				l.step(sweep, c.sweeps)
+			}
+			sweep++
+			got = append(got, n)
+		}
+		require.Equal(t, c.batches, got, c)
+	}
+}
+
 // Ranks may agree at any time to meet: so many sweeps later as notice says, blocks stand upright, however far they lean meanwhile.
 func TestLeanNotice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
