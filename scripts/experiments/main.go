@@ -24,13 +24,14 @@ import (
 )
 
 type options struct {
-	Part    []string `sep:"," placeholder:"NAME" help:"Only this part; again, or names with commas, for more (default: all)."`
-	List    bool     `help:"List the parts with the minutes that each takes, and run nothing."`
-	Fresh   bool     `help:"Forget what has been measured of the parts, and start anew (default: go on where it stopped)."`
-	Budget  float64  `placeholder:"MINUTES" help:"About how long everything may take; less means fewer rounds, then shorter runs (default: ${budget}, or that of the data)."`
-	Largest int      `default:"10000" placeholder:"ROWS" help:"Largest grid, of those that are sized for a sweep of ten quota periods; 8 bytes a point (default ${default})."`
-	Draw    bool     `help:"Only draw figures and fill in the document from what has been measured."`
-	Measure bool     `help:"Only measure."`
+	Part     []string `sep:"," placeholder:"NAME" help:"Only this part; again, or names with commas, for more (default: all)."`
+	List     bool     `help:"List the parts with the minutes that each takes, and run nothing."`
+	Fresh    bool     `help:"Forget what has been measured of the parts, and start anew (default: go on where it stopped)."`
+	Budget   float64  `placeholder:"MINUTES" help:"About how long everything may take; less means fewer rounds, then shorter runs (default: ${budget}, or that of the data)."`
+	Patience float64  `placeholder:"MINUTES" help:"How long, in all, to wait while somebody else on the host slows a processor down, and to do runs again beside which that happened (default: not to look)."`
+	Largest  int      `default:"10000" placeholder:"ROWS" help:"Largest grid, of those that are sized for a sweep of ten quota periods; 8 bytes a point (default ${default})."`
+	Draw     bool     `help:"Only draw figures and fill in the document from what has been measured."`
+	Measure  bool     `help:"Only measure."`
 
 	Programs string `default:"." placeholder:"DIR" help:"Folder of sor, mm and load (default ${default})."`
 	Data     string `default:"data/evaluation" placeholder:"DIR" help:"Folder of the CSV files (default ${default})."`
@@ -93,6 +94,8 @@ func parse(args []string) (o options, help string, err error) {
 	switch {
 	case o.Budget < 0 || math.IsNaN(o.Budget) || o.Budget > 1e5:
 		err = refuse("--budget=%g: minutes above 0 are accepted", o.Budget)
+	case o.Patience < 0 || math.IsNaN(o.Patience) || o.Patience > 1e5:
+		err = refuse("--patience=%g: minutes from 0 on are accepted", o.Patience)
 	case o.Largest < 2000 || o.Largest > 100_000:
 		err = refuse("--largest=%d: rows from 2000 to 100000 are accepted", o.Largest)
 	case o.Draw && o.Measure:
@@ -169,6 +172,11 @@ func (o options) measure(ctx context.Context, st *store, stdout io.Writer) (err 
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	s := &session{store: st, programs: o.Programs, temp: temp, out: stdout}
 	defer func() { err = errors.Join(err, s.close()) }()
+	if o.Patience > 0 {
+		if s.pace, err = newPace(ctx, filepath.Join(o.Programs, "sor"), time.Duration(o.Patience*float64(time.Minute))); err != nil {
+			return err
+		}
+	}
 
 	if large, err = o.large(ctx, s); err != nil {
 		return err

@@ -25,6 +25,7 @@ type session struct {
 	programs string // folder of sor, mm and load
 	temp     string
 	scale    scale
+	pace     *pace     // nil: nobody looks what others do on the host
 	out      io.Writer // progress
 
 	cluster *cluster.Cluster
@@ -100,12 +101,11 @@ func (s *session) run(ctx context.Context, c cell, v variant, round int) (run, e
 	if err != nil {
 		return run{}, err
 	}
-	began := time.Now()
-	r, failure := s.try(ctx, c, v, round, z)
-	if failure != nil && ctx.Err() == nil {
-		r, failure = s.try(ctx, c, v, round, z) // once more: a machine that others use has its moments
+	r, took, failure := s.undisturbed(ctx, c, v, round, z)
+	if failure == nil {
+		failure = s.keep(c, v, round)
 	}
-	s.clock(expected, time.Since(began).Seconds())
+	s.clock(expected, took.Seconds())
 	switch {
 	case ctx.Err() != nil:
 		return run{}, ctx.Err()
@@ -158,6 +158,9 @@ func (s *session) size(ctx context.Context, c cell) (size, error) {
 		return z, nil
 	}
 	if err := s.open(where); err != nil {
+		return size{}, err
+	}
+	if _, err := s.calm(ctx); err != nil {
 		return size{}, err
 	}
 	began := time.Now()
@@ -220,13 +223,11 @@ func (s *session) try(ctx context.Context, c cell, v variant, round int, z size)
 		talk = "--progress" // says when the loop begins
 	}
 	command = append(append(command, talk), v.flags...)
-	record, report := filepath.Join(s.temp, "record.jsonl"), filepath.Join(s.temp, "report.json")
-	traced, reported := v.trace && round == 0, v.report && round == 0
-	if traced {
-		command = append(command, "--record", record)
+	if v.keepsTrace(round) {
+		command = append(command, "--record", s.record())
 	}
-	if reported {
-		command = append(command, "--report", report)
+	if v.keepsCurve(round) {
+		command = append(command, "--report", s.report())
 	}
 	limit := patience + time.Duration(6*c.run(v, s.scale)*float64(time.Second))
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %v", limit.Round(time.Second)))
@@ -246,20 +247,28 @@ func (s *session) try(ctx context.Context, c cell, v variant, round int, z size)
 		return run{}, fmt.Errorf("%s: %w", strings.Join(command, " "), err)
 	}
 	r.N, r.M, r.Iterations = n, m, count
-	if err := s.sameResult(r); err != nil {
-		return run{}, err
-	}
-	if traced {
-		if err := s.keepTrace(c, v, record); err != nil {
-			return run{}, err
+	return r, s.sameResult(r)
+}
+
+// keepsTrace and keepsCurve are whether a round's run is kept in more detail.
+func (v variant) keepsTrace(round int) bool { return v.trace && round == 0 }
+func (v variant) keepsCurve(round int) bool { return v.report && round == 0 }
+
+// record and report are the files of the last run.
+func (s *session) record() string { return filepath.Join(s.temp, "record.jsonl") }
+func (s *session) report() string { return filepath.Join(s.temp, "report.json") }
+
+// keep puts into the store what the last run has besides its line.
+func (s *session) keep(c cell, v variant, round int) error {
+	if v.keepsTrace(round) {
+		if err := s.keepTrace(c, v, s.record()); err != nil {
+			return err
 		}
 	}
-	if reported {
-		if err := s.keepCurve(c, report); err != nil {
-			return run{}, err
-		}
+	if v.keepsCurve(round) {
+		return s.keepCurve(c, s.report())
 	}
-	return r, nil
+	return nil
 }
 
 // row makes a line of runs.csv of a result.
