@@ -14,6 +14,7 @@ const (
 	tagBurst = hooks.MaxTag - 20 - iota // messages like those of strips
 	tagMark                             // the last of a burst
 	tagTune                             // costs to rank 0, and its choice back
+	tagRehearsal                        // letters that nobody reads
 )
 
 const (

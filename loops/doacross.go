@@ -237,6 +237,15 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	if err := x.boundary.rows(x.own, x.left >= 0, x.right >= 0); err != nil {
 		return nil, err
 	}
+	if x.leanMost > 0 && x.tuner.answer >= 0 {
+		row := 0
+		for _, a := range d.Arrays {
+			row += len(a.Bytes(Span(d.Rows.Lo, d.Rows.Lo+1)))
+		}
+		if err := x.mail.rehearse(x.left, x.right, keep(x.lean.most)*row); err != nil {
+			return nil, err
+		}
+	}
 	x.rep.Time, err = timed(x.c, func() error {
 		x.pauses.begin()
 		for x.rep.Steps < d.Outer {

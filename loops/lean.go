@@ -166,6 +166,7 @@ func (x *across) beginLeaning() {
 		row += len(a.Bytes(Span(x.d.Rows.Lo, x.d.Rows.Lo+1)))
 	}
 	x.h.Reserve(2 * keep(x.lean.most) * row) // edges
+	x.mail.stock(2 * keep(x.lean.most) * row)
 }
 
 // setLean sets how far blocks lean from the next time on that they turn back, or from widen on.
