@@ -216,10 +216,10 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 			return nil, err
 		}
 	}
+	perByte := 0.0 // s
 	if x.tuner.answer >= 0 {
 		began = x.c.Now()
-		perByte, err := x.h.PerByte()
-		if err != nil {
+		if perByte, err = x.h.PerByte(); err != nil {
 			return nil, err
 		}
 		x.tuner.messages.carries(perByte)
@@ -232,19 +232,12 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	x.up.pieces, x.down.pieces = x.awaitedUps, x.awaitedDowns
 	x.boundary = exchange{c: x.c, arrays: d.Arrays, left: x.left, right: x.right}
 	if x.leanMost > 0 && x.tuner.answer >= 0 {
-		x.beginLeaning()
+		if err := x.beginLeaning(perByte); err != nil {
+			return nil, err
+		}
 	}
 	if err := x.boundary.rows(x.own, x.left >= 0, x.right >= 0); err != nil {
 		return nil, err
-	}
-	if x.leanMost > 0 && x.tuner.answer >= 0 {
-		row := 0
-		for _, a := range d.Arrays {
-			row += len(a.Bytes(Span(d.Rows.Lo, d.Rows.Lo+1)))
-		}
-		if err := x.mail.rehearse(x.left, x.right, keep(x.lean.most)*row); err != nil {
-			return nil, err
-		}
 	}
 	x.rep.Time, err = timed(x.c, func() error {
 		x.pauses.begin()

@@ -30,6 +30,8 @@ const (
 	// rationedShare takes its place where ranks have CPU quotas and usualShare would not last rationedQuanta: quotas even out what varies, and a lean that is hardly longer than a quota's
 	// period makes all ranks stop when one has to. Longer ones make the balance come later.
 	rationedShare, rationedQuanta = 1.0 / 4, 6
+	// rehearsal is how long, in s, the letters that neighbours exchange beforehand are on their way, at most.
+	rehearsal = 0.01
 	// leanGrowth is by how much blocks must be able to lean farther until they do: neighbours wait for each other once for it.
 	leanGrowth = 1.5
 )
@@ -155,8 +157,9 @@ func (x *across) isLong(most int, sweep float64) bool {
 	return float64(2*most+1)*sweep >= enoughQuanta*x.quantum
 }
 
-// beginLeaning lets blocks lean from the first sweep on, where it will be known soon how far they should. Until then sweeps are swept one by one.
-func (x *across) beginLeaning() {
+// beginLeaning lets blocks lean from the first sweep on, where it will be known soon how far they should. Until then sweeps are swept one by one. A byte takes
+// perByte s on its way; 0: unknown. Every rank calls it.
+func (x *across) beginLeaning(perByte float64) error {
 	x.lean.most = min(x.leanMost, x.longBatches()/2)
 	x.single, x.boundary.more = true, x.lean.most
 	x.h.SetLeast(keep(x.lean.most))
@@ -165,8 +168,10 @@ func (x *across) beginLeaning() {
 	for _, a := range x.d.Arrays {
 		row += len(a.Bytes(Span(x.d.Rows.Lo, x.d.Rows.Lo+1)))
 	}
-	x.h.Reserve(2 * keep(x.lean.most) * row) // edges
-	x.mail.stock(2 * keep(x.lean.most) * row)
+	rows := keep(x.lean.most) * row // of a lean
+	x.h.Reserve(2 * rows)           // edges
+	x.mail.stock(2 * rows)          // to both sides
+	return x.mail.rehearse(x.left, x.right, int(min(float64(rows), rehearsal/max(perByte, 1e-12))))
 }
 
 // setLean sets how far blocks lean from the next time on that they turn back, or from widen on.
