@@ -11,10 +11,10 @@ import (
 
 // Tags of calibration and of tuning, far from those of the loops' data.
 const (
-	tagBurst = hooks.MaxTag - 20 - iota // messages like those of strips
-	tagMark                             // the last of a burst
-	tagTune                             // costs to rank 0, and its choice back
-	tagRehearsal                        // letters that nobody reads
+	tagBurst     = hooks.MaxTag - 20 - iota // messages like those of strips
+	tagMark                                 // the last of a burst
+	tagTune                                 // costs to rank 0, and its choice back
+	tagRehearsal                            // letters that nobody reads
 )
 
 const (

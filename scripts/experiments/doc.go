@@ -6,6 +6,7 @@
 //	build/experiments --part slow --fresh    one part, anew
 //	build/experiments --budget 20            everything, shorter
 //	build/experiments --draw                 only figures and tables, from what has been measured
+//	build/experiments --patience 30          waits, 30 minutes in all, while others on the host of this machine slow it down
 //
 // # How it is made
 //
@@ -17,7 +18,8 @@
 //	sizes.csv ──> iterations     CPU seconds of an iteration, measured first: runs are as long as planned on any machine
 //	run ────────> runs.csv       one line a run, written when it has ended; what is there is not run again
 //	     ├──────> traces.csv     per rank and interaction: rates, shares, compute, wait, move (runs that are traced)
-//	     └──────> curves.csv     predicted times by block size
+//	     ├──────> curves.csv     predicted times by block size
+//	     └──────> pace.csv       with --patience: how fast the processors were beside a run, also one that was done again
 //	*.csv ──────> figures (PNG and SVG), tables between the markers of the document
 //
 // Loads are scaled by the balancing period: ten quanta in the paper (1.0 s of 100 ms), ten quota periods here (100 ms of 10
@@ -30,5 +32,6 @@
 // # What it does not do
 //
 // It does not judge noise: five runs give a median, and minimum and maximum stand beside it.
-// It does not know whether other programs use the machine, and they disturb all figures.
+// Without --patience it does not know whether others use the machine, or its host, and they disturb all figures. With it, it knows of
+// those that slow a processor down before or after a run, not of what comes and goes in between.
 package main
