@@ -11,10 +11,9 @@ import (
 
 // Tags of calibration and of tuning, far from those of the loops' data.
 const (
-	tagBurst     = hooks.MaxTag - 20 - iota // messages like those of strips
-	tagMark                                 // the last of a burst
-	tagTune                                 // costs to rank 0, and its choice back
-	tagRehearsal                            // letters that nobody reads
+	tagBurst = hooks.MaxTag - 20 - iota // messages like those of strips
+	tagMark                             // the last of a burst
+	tagTune                             // costs to rank 0, and its choice back
 )
 
 const (
@@ -85,16 +84,17 @@ func measureMessages(c comm.Comm) (m messages, err error) {
 	}
 	began := c.Now()
 	// The first messages between two ranks wait for a connection.
-	if _, err := burstRound(c, nil); err != nil {
+	if _, err := burstRound(c, nil, burst); err != nil {
 		return m, err
 	}
 	if _, err := comm.AllreduceMax(c, 0); err != nil {
 		return m, err
 	}
+	strips := func(c comm.Comm, b []byte) (float64, error) { return burstRound(c, b, burst) }
 	kinds := []struct {
 		round func(comm.Comm, []byte) (float64, error)
 		b     []byte
-	}{{burstRound, nil}, {travelRound, nil}, {burstRound, make([]byte, 8*probeElements)}, {travelRound, make([]byte, 8*probeElements)}}
+	}{{strips, nil}, {travelRound, nil}, {strips, make([]byte, 8*probeElements)}, {travelRound, make([]byte, 8*probeElements)}}
 	samples := make([]smallest, len(kinds))
 	// All ranks do the same rounds, each kind in turn, so that a time in which all are disturbed does not fall upon one of them.
 	for first, n := c.Now(), 1; n <= mostRounds; n++ {
@@ -181,9 +181,9 @@ func travelRound(c comm.Comm, b []byte) (float64, error) {
 	return (c.Now() - start).Seconds() / float64(2*last), nil
 }
 
-// burstRound is the time in s that this rank is busy with the messages of one strip, to and from its neighbours: they
+// burstRound is the time in s that this rank is busy with the messages of one strip, to and from its neighbours, by so many strips at once: they
 // have arrived before they are received, unless the network makes them wait for that.
-func burstRound(c comm.Comm, b []byte) (float64, error) {
+func burstRound(c comm.Comm, b []byte, strips int) (float64, error) {
 	var neighbours []int
 	for _, r := range []int{c.Rank() - 1, c.Rank() + 1} {
 		if 0 <= r && r < c.Size() {
@@ -211,7 +211,7 @@ func burstRound(c comm.Comm, b []byte) (float64, error) {
 		return nil
 	}
 	start := busyTime(c)
-	for range burst {
+	for range strips {
 		if err := send(tagBurst); err != nil {
 			return 0, err
 		}
@@ -224,7 +224,7 @@ func burstRound(c comm.Comm, b []byte) (float64, error) {
 		return 0, err
 	}
 	start = busyTime(c)
-	for range burst {
+	for range strips {
 		if err := receive(tagBurst); err != nil {
 			return 0, err
 		}
@@ -232,7 +232,7 @@ func burstRound(c comm.Comm, b []byte) (float64, error) {
 	if err := waitAll(reqs); err != nil {
 		return 0, err
 	}
-	return (busy + busyTime(c) - start).Seconds() / burst, nil
+	return (busy + busyTime(c) - start).Seconds() / float64(strips), nil
 }
 
 // busyTime is a clock for what keeps this rank's processor busy. Where ranks share processors it is the CPU time of the process: by any other clock it would be

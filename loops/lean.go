@@ -170,8 +170,10 @@ func (x *across) beginLeaning(perByte float64) error {
 	}
 	rows := keep(x.lean.most) * row // of a lean
 	x.h.Reserve(2 * rows)           // edges
-	x.mail.stock(2 * rows)          // to both sides
-	return x.mail.rehearse(x.left, x.right, int(min(float64(rows), rehearsal/max(perByte, 1e-12))))
+	x.mail.stock(letters(2 * rows)) // to both sides
+	// The transport, too, needs memory for what is under way at once: as many letters, which nobody reads.
+	_, err := burstRound(x.c, make([]byte, longestLetter), letters(int(min(float64(rows), rehearsal/max(perByte, 1e-12)))))
+	return err
 }
 
 // setLean sets how far blocks lean from the next time on that they turn back, or from widen on.

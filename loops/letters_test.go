@@ -15,7 +15,7 @@ func TestLettersTakeSpareBuffers(t *testing.T) {
 	const columns = 3 * longestLetter / 8
 	require.NoError(t, local.Run(2, func(c comm.Comm) error {
 		m := mail{c: c, in: c, arrays: []Array{NewMatrix(4, columns)}}
-		m.stock(2*longestLetter - 1)
+		m.stock(letters(2*longestLetter - 1))
 		stocked := len(m.spare)
 		assert.Equal(t, 2, stocked)
 		pieces := func() []piece { return []piece{{row: 1, part: Span(0, columns)}} }
@@ -41,19 +41,17 @@ func TestLettersTakeSpareBuffers(t *testing.T) {
 	}))
 }
 
-// Letters of a rehearsal are all received: the loop finds none of them.
-func TestARehearsalLeavesNothing(t *testing.T) {
+// Letters that are exchanged beforehand are all received: the loop finds none of them.
+func TestABurstLeavesNothing(t *testing.T) {
 	require.NoError(t, local.Run(3, func(c comm.Comm) error {
-		m := mail{c: c, in: c}
-		left, right := c.Rank()-1, c.Rank()+1
-		if right == c.Size() {
-			right = -1
-		}
-		require.NoError(t, m.rehearse(left, right, 100*longestLetter))
-		require.NoError(t, comm.Barrier(c))
-		_, found, err := c.Iprobe(comm.Any, tagRehearsal)
+		_, err := burstRound(c, make([]byte, longestLetter), letters(100*longestLetter))
 		require.NoError(t, err)
-		assert.False(t, found)
+		require.NoError(t, comm.Barrier(c))
+		for _, tag := range []int{tagBurst, tagMark} {
+			_, found, err := c.Iprobe(comm.Any, tag)
+			require.NoError(t, err)
+			assert.False(t, found)
+		}
 		return nil
 	}))
 }

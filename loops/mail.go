@@ -80,44 +80,18 @@ func (m *mail) bytes(p piece) (n int) {
 	return n
 }
 
-// stock makes spare buffers for so many bytes in letters, with memory behind them. To find that while the loop runs takes 20 us a page on a virtual
+// letters is how many messages so many bytes take, or mostStock.
+func letters(bytes int) int { return min(mostStock, (bytes+longestLetter-1)/longestLetter) }
+
+// stock makes so many spare buffers, with memory behind them. To find that while the loop runs takes 20 us a page on a virtual
 // machine: four ranks with 40% of a CPU each took 0.2 s longer, and one of them looked as if it had half its speed.
-func (m *mail) stock(bytes int) {
+func (m *mail) stock(buffers int) {
 	const size = longestLetter + maxHead
-	all := make([]byte, min(mostStock, (bytes+longestLetter-1)/longestLetter)*size)
+	all := make([]byte, buffers*size)
 	machine.Populate(all)
 	for ; len(all) > 0; all = all[size:] {
 		m.spare = append(m.spare, all[:0:size])
 	}
-}
-
-// rehearse exchanges letters with both neighbours, so many bytes with each, which nobody reads: after that the transport has memory, too, for what is under
-// way at once. Every rank calls it.
-func (m *mail) rehearse(left, right, bytes int) error {
-	out, in := make([]byte, longestLetter), make([]byte, longestLetter)
-	letters := min(mostStock, (bytes+longestLetter-1)/longestLetter)
-	var reqs []comm.Request
-	neighbours := slices.DeleteFunc([]int{left, right}, func(r int) bool { return r < 0 })
-	for range letters {
-		for _, r := range neighbours {
-			q, err := m.c.Isend(r, tagRehearsal, out)
-			if err != nil {
-				return err
-			}
-			reqs = append(reqs, q)
-		}
-	}
-	if err := comm.Barrier(m.c); err != nil { // they come before they are wanted
-		return err
-	}
-	for range letters {
-		for _, r := range neighbours {
-			if _, err := m.c.Recv(r, tagRehearsal, in); err != nil {
-				return err
-			}
-		}
-	}
-	return waitAll(reqs)
 }
 
 // send starts to send head and the pieces; nothing if all are empty or there is no neighbour.

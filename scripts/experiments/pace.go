@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	host "shiftwork/internal/machine"
+	"shiftwork/internal/mpirun"
 )
 
 // A virtual machine has its processors to itself as far as it can see, and yet a neighbour on the same core takes the caches and the vector
@@ -82,12 +83,8 @@ func (p *pace) time(ctx context.Context, cpu int) (float64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", strings.Join(command.Args, " "), err)
 	}
-	for _, word := range strings.Fields(string(out)) {
-		if text, ok := strings.CutPrefix(word, "time_s="); ok {
-			if t, err := strconv.ParseFloat(text, 64); err == nil && t > 0 {
-				return t, nil
-			}
-		}
+	if t, err := strconv.ParseFloat(mpirun.Fields(string(out))["time_s"], 64); err == nil && t > 0 {
+		return t, nil
 	}
 	return 0, fmt.Errorf("%s: no result line with a time_s above 0", strings.Join(command.Args, " "))
 }
@@ -115,7 +112,7 @@ func (s *session) calm(ctx context.Context) (float64, error) {
 }
 
 // undisturbed runs once, and again as long as others on the host disturb it and patience lasts. It returns how long the run that it keeps has taken.
-func (s *session) undisturbed(ctx context.Context, c cell, v variant, round int, z size) (r run, took time.Duration, err error) {
+func (s *session) undisturbed(ctx context.Context, c cell, v variant, round int, z size) (run, time.Duration, error) {
 	for {
 		before, err := s.calm(ctx)
 		if err != nil {
