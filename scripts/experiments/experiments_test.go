@@ -41,6 +41,39 @@ func TestRefusedBeforeAnythingStarts(t *testing.T) {
 	}
 }
 
+// Data of another machine are not added to.
+func TestOtherMachinesAreNotMixed(t *testing.T) {
+	st, err := load(t.TempDir())
+	require.NoError(t, err)
+	o := options{Data: st.folder}
+	require.NoError(t, o.settings(st))
+	require.NoError(t, o.settings(st))
+	for i, one := range st.settings {
+		if one.Name == "cpus" {
+			st.settings[i].Value = "1000"
+		}
+	}
+	assert.ErrorContains(t, o.settings(st), "it was measured where cpus is 1000, and here it is ")
+	o.Fresh = true
+	require.NoError(t, o.settings(st), "a part of it that is measured anew says where")
+}
+
+// Runs of a cell compute as much as those that are there, whatever an iteration is measured to take since.
+func TestACellKeepsItsSize(t *testing.T) {
+	for _, w := range []work{sor(4000), mm, {"mm", 500, 500}} {
+		s := &store{runs: map[key]run{}}
+		c := cell{part: "idle", name: "x", work: w}
+		_, ok := s.like(c)
+		assert.False(t, ok)
+		_, n, m, count := w.command("", 12.3, 0.0456)
+		s.note(run{Part: "idle", Cell: "x", Work: w.String(), N: n, M: m, Iterations: count})
+		r, ok := s.like(c)
+		require.True(t, ok)
+		_, n2, m2, again := w.command("", w.amount(r.N, r.Iterations), 1)
+		assert.Equal(t, []int{n, m, count}, []int{n2, m2, again})
+	}
+}
+
 func TestListHasEveryPart(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	require.Zero(t, command(t.Context(), []string{"--list", "--data", t.TempDir()}, &stdout, &stderr), stderr.String())

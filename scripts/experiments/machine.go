@@ -1,15 +1,17 @@
 package main
 
 import (
+	"debug/buildinfo"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
 )
 
-// machine says what the data were measured on. What cannot be found out is left out.
-func machine() []setting {
+// machine says what the data are measured on, with the programs of a folder. What cannot be found out is left out.
+func machine(programs string) []setting {
 	var all []setting
 	add := func(name, value string) {
 		if value = strings.TrimSpace(value); value != "" {
@@ -22,7 +24,7 @@ func machine() []setting {
 	add("kernel", kernel)
 	add("mpi", firstLine("mpirun", "--version"))
 	add("go", runtime.Version())
-	add("commit", commit())
+	add("commit", commit(programs))
 	return all
 }
 
@@ -40,13 +42,22 @@ func cpu() string {
 	return ""
 }
 
-// commit names the version of the programs, marked where files were changed since but for those that an evaluation writes itself.
-func commit() string {
-	name := firstLine("git", "describe", "--always")
-	if firstLine("git", "status", "--porcelain", "--untracked-files=no", "--", ":(top,exclude)data", ":(top,exclude)docs") != "" {
-		name += "-dirty"
+// commit names the version that the programs were built from, as sor says, marked where files had been changed since.
+func commit(programs string) string {
+	info, err := buildinfo.ReadFile(filepath.Join(programs, "sor"))
+	if err != nil {
+		return ""
 	}
-	return name
+	name, changed := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			name = s.Value[:min(7, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = "-dirty"
+		}
+	}
+	return name + changed
 }
 
 // firstLine is the first line that a command prints; none if it cannot be run.

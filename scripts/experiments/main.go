@@ -53,6 +53,8 @@ func refuse(format string, args ...any) error { return refusal{fmt.Sprintf(forma
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	// A reader that goes away must be an error of a write and not the end, or workstations would be left.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	code := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -160,7 +162,7 @@ func (o options) measure(ctx context.Context, st *store, stdout io.Writer) (err 
 	}
 	if o.Fresh {
 		for _, name := range o.Part {
-			if err := st.set(anew+name, fmt.Sprintf("%s, with %s on %s", time.Now().Format(time.DateOnly), commit(), cpu())); err != nil {
+			if err := st.set(anew+name, fmt.Sprintf("%s, with %s on %s", time.Now().Format(time.DateOnly), commit(o.Programs), cpu())); err != nil {
 				return err
 			}
 		}
@@ -170,10 +172,10 @@ func (o options) measure(ctx context.Context, st *store, stdout io.Writer) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
-	s := &session{store: st, programs: o.Programs, temp: temp, out: stdout}
+	s := newSession(st, o.Programs, temp, stdout)
 	defer func() { err = errors.Join(err, s.close()) }()
 	if o.Patience > 0 {
-		if s.pace, err = newPace(ctx, filepath.Join(o.Programs, "sor"), time.Duration(o.Patience*float64(time.Minute))); err != nil {
+		if s.pace, err = newPace(ctx, filepath.Join(o.Programs, "sor"), time.Duration(o.Patience*float64(time.Minute)), st.paces); err != nil {
 			return err
 		}
 	}
@@ -255,13 +257,19 @@ func (o *options) programs() error {
 // settings notes what the data set is made with, or refuses to mix it with another one.
 func (o options) settings(st *store) error {
 	budget := strconv.FormatFloat(cmp.Or(o.Budget, budgetOf(st)), 'g', -1, 64)
+	here := machine(o.Programs)
 	if was := st.setting("budget"); was != "" {
 		if was != budget {
 			return refuse("--budget=%s: %s was measured with %s: give the same, or --fresh", budget, o.Data, was)
 		}
+		for _, is := range here {
+			if was := st.setting(is.Name); was != "" && was != is.Value && (is.Name == "cpu" || is.Name == "cpus") && !o.Fresh {
+				return refuse("--data=%s: it was measured where %s is %s, and here it is %s: --fresh measures anew, in another folder nothing is lost, --draw only draws", o.Data, is.Name, was, is.Value)
+			}
+		}
 		return nil
 	}
-	for _, one := range append([]setting{{"budget", budget}, {"begun", time.Now().UTC().Format("2006-01-02")}}, machine()...) {
+	for _, one := range append([]setting{{"budget", budget}, {"begun", time.Now().UTC().Format("2006-01-02")}}, here...) {
 		if err := st.set(one.Name, one.Value); err != nil {
 			return err
 		}

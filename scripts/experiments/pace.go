@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,16 +18,20 @@ import (
 
 // A virtual machine has its processors to itself as far as it can see, and yet a neighbour on the same core takes the caches and the vector
 // units from it for a minute or two: runs take up to half as long again, and no counter tells. What does is the time of a
-// piece of the same computing on each processor, beside each run: with --patience runs whose neighbours were busy are done again.
+// piece of the same computing on each processor, before and after each run: with --patience a round in which neighbours were busy is done again, all of it.
 
 const (
-	// paceSize and paceSweeps are the piece: it lives in the second-level cache, as the programs' tiles do, and takes a tenth of a second.
-	paceSize, paceSweeps = 1000, 300
-	// disturbed is from how many times the shortest of these times on a processor has other work: without any they differ by a tenth, beside some they are 1.3 or more.
-	disturbed = 1.2
+	// paceSize and paceSweeps are the piece: it lives in the second-level cache, as the programs' tiles do, and takes a sixth of a second.
+	paceSize, paceSweeps = 1000, 600
+	// disturbed is from how many times what the piece takes beside nobody a processor has other work: without any the slower of two processors takes up to 1.17 times as long, beside
+	// some 1.3 or more.
+	disturbed = 1.25
+	// quietest is the part of all looks that have been beside nobody, if anything has: the shortest of all would be shorter the longer an evaluation goes on, and ever more would be
+	// taken for disturbed.
+	quietest = 0.1
 	// pause is how long to wait until the next look, beside other work.
 	pause = 3 * time.Second
-	// firstLooks are taken before anything is measured: without a short time nothing looks disturbed.
+	// firstLooks are taken before anything is measured: without short times nothing looks disturbed.
 	firstLooks = 10
 )
 
@@ -34,12 +39,15 @@ const (
 type pace struct {
 	program  string        // sor
 	patience time.Duration // what is left of the time to wait for quiet, and to do runs again
-	least    float64       // s, the shortest time so far of any processor
+	times    []float64     // s, of all looks at all processors, in ascending order
 }
 
-// newPace looks for the first times. It needs sor.
-func newPace(ctx context.Context, program string, patience time.Duration) (*pace, error) {
+// newPace looks for the first times, beside those of the runs that are there. It needs sor.
+func newPace(ctx context.Context, program string, patience time.Duration, known []beside) (*pace, error) {
 	p := &pace{program: program, patience: patience}
+	for _, b := range known {
+		p.note(b.Before*b.Quiet, b.After*b.Quiet)
+	}
 	for range firstLooks {
 		if _, err := p.look(ctx); err != nil {
 			return nil, err
@@ -48,7 +56,17 @@ func newPace(ctx context.Context, program string, patience time.Duration) (*pace
 	return p, nil
 }
 
-// look is how many times as long as the shortest time so far the slowest processor takes.
+func (p *pace) note(times ...float64) {
+	for _, t := range times {
+		at, _ := slices.BinarySearch(p.times, t)
+		p.times = slices.Insert(p.times, at, t)
+	}
+}
+
+// quiet is what the piece takes beside nobody, in s, as far as is known.
+func (p *pace) quiet() float64 { return p.times[int(quietest*float64(len(p.times)))] }
+
+// look is how many times as long as beside nobody the slowest processor takes.
 func (p *pace) look(ctx context.Context) (float64, error) {
 	cpus, err := host.CPUs()
 	if err != nil {
@@ -65,14 +83,8 @@ func (p *pace) look(ctx context.Context) (float64, error) {
 	if err := all.Wait(); err != nil {
 		return 0, err
 	}
-	longest := 0.0
-	for _, t := range times {
-		longest = max(longest, t)
-		if p.least == 0 || t < p.least {
-			p.least = t
-		}
-	}
-	return longest / p.least, nil
+	p.note(times...)
+	return slices.Max(times) / p.quiet(), nil
 }
 
 // time is how long the piece takes on one processor, in s.
@@ -111,35 +123,63 @@ func (s *session) calm(ctx context.Context) (float64, error) {
 	}
 }
 
-// undisturbed runs once, and again as long as others on the host disturb it and patience lasts. It returns how long the run that it keeps has taken.
-func (s *session) undisturbed(ctx context.Context, c cell, v variant, round int, z size) (run, time.Duration, error) {
+// undisturbed runs variants of a round one after the other, and all of them again as long as others on the host disturb one and patience lasts. An error is not one of a run.
+func (s *session) undisturbed(ctx context.Context, c cell, variants []variant, round int) ([]taken, error) {
 	for {
-		before, err := s.calm(ctx)
-		if err != nil {
-			return run{}, 0, err
-		}
-		began := time.Now()
-		r, err := s.try(ctx, c, v, round, z)
-		if err != nil && ctx.Err() == nil {
-			r, err = s.try(ctx, c, v, round, z) // once more: a machine that others use has its moments
-		}
-		took := time.Since(began)
+		all, paces, err := s.turn(ctx, c, variants, round)
 		if err != nil || s.pace == nil {
-			return r, took, err
+			return all, err
 		}
-		after, err := s.pace.look(ctx)
-		if err != nil {
-			return run{}, 0, err
+		slowest := 0.0
+		for _, b := range paces {
+			slowest = max(slowest, b.Before, b.After)
 		}
-		slowest := max(before, after)
 		kept := slowest < disturbed || s.pace.patience <= 0
-		err = s.store.addPace(beside{c.part, c.name, v.name, round, r.Time, slowest, kept})
-		if kept || err != nil {
-			return r, took, err
+		for _, b := range paces {
+			b.Kept = kept
+			if err := s.store.addPace(b); err != nil {
+				return nil, err
+			}
 		}
-		s.say("%s %s %s, round %d: %.3f s, but a processor took %.2f times as long as it might: once more", c.part, c.name, v.name, round+1, r.Time, slowest)
-		s.pace.patience -= took
+		if kept {
+			return all, nil
+		}
+		for _, t := range all {
+			s.pace.patience -= t.took
+		}
+		s.say("%s %s, round %d: a processor took %.2f times as long as it might: once more", c.part, c.name, round+1, slowest)
 	}
+}
+
+// turn runs variants of a round once, as far as the first that others have disturbed, and tells how fast the processors were before and after each.
+func (s *session) turn(ctx context.Context, c cell, variants []variant, round int) (all []taken, paces []beside, err error) {
+	z, err := s.size(ctx, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	before, err := s.calm(ctx)
+	for _, v := range variants {
+		if err != nil {
+			return nil, nil, err
+		}
+		t := s.take(ctx, c, v, round, z)
+		if ctx.Err() != nil {
+			return nil, nil, ctx.Err()
+		}
+		if all = append(all, t); s.pace == nil {
+			continue
+		}
+		var after float64
+		if after, err = s.pace.look(ctx); err != nil {
+			return nil, nil, err
+		}
+		paces = append(paces, beside{c.part, c.name, v.name, round, t.run.Time, before, after, s.pace.quiet(), false})
+		if after >= disturbed && s.pace.patience > 0 {
+			break
+		}
+		before = after
+	}
+	return all, paces, err
 }
 
 // besides counts the runs beside which somebody looked, of the data: all, those that were done again, and those that were kept although others disturbed them.
@@ -152,7 +192,7 @@ func (s *store) besides() (all, again, kept int) {
 		switch {
 		case !b.Kept:
 			again++
-		case b.Slowest >= disturbed:
+		case max(b.Before, b.After) >= disturbed:
 			kept++
 		}
 	}

@@ -30,12 +30,20 @@ type session struct {
 
 	cluster *cluster.Cluster
 	at      place
+	once    func(context.Context, cell, variant, int, size) taken // try
 
 	planned, done float64 // s of the plan, and of it what is done or was there already
 	most          float64 // what done may come to where more runs turn out to be needed than were planned; 0: anything
 	worked, took  float64 // s of the plan that runs were planned to take, and that they took
 	spent         float64 // s that everything has taken so far; of parts that are not wanted, what they were planned to take
 	failures      []string
+}
+
+// newSession has workstations from the first run on.
+func newSession(st *store, programs, temp string, out io.Writer) *session {
+	s := &session{store: st, programs: programs, temp: temp, out: out}
+	s.once = s.try
+	return s
 }
 
 // errRun is a run that failed twice: it is left out, and the others go on.
@@ -74,14 +82,14 @@ func (s *session) measure(ctx context.Context, c cell) error {
 		most = max(most, s.scale.rounds(c.roundsOf(v)))
 	}
 	for round := range most {
+		var variants []variant
 		for i := range c.variants {
-			v := c.variants[(round+i)%len(c.variants)]
-			if round >= s.scale.rounds(c.roundsOf(v)) {
-				continue
+			if v := c.variants[(round+i)%len(c.variants)]; round < s.scale.rounds(c.roundsOf(v)) {
+				variants = append(variants, v)
 			}
-			if _, err := s.run(ctx, c, v, round); err != nil && !errors.Is(err, errRun) {
-				return err
-			}
+		}
+		if err := s.round(ctx, c, variants, round); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -89,36 +97,91 @@ func (s *session) measure(ctx context.Context, c cell) error {
 
 // run returns the run of a variant in a round: from the store, or measured and put there.
 func (s *session) run(ctx context.Context, c cell, v variant, round int) (run, error) {
-	expected := c.run(v, s.scale)
-	if s.done += expected; s.most > 0 {
-		s.done = min(s.done, s.most)
+	if err := s.round(ctx, c, []variant{v}, round); err != nil {
+		return run{}, err
 	}
 	if r, ok := s.store.runs[key{c.part, c.name, v.name, round}]; ok {
-		s.clock(expected, r.Elapsed)
 		return r, nil
 	}
-	z, err := s.size(ctx, c)
-	if err != nil {
-		return run{}, err
+	return run{}, errRun
+}
+
+// round runs what is not there of a round, one variant after the other. Where somebody looks what others do on the host, a round is all or nothing: its runs are
+// compared with each other, and one that is done again long after the others has other conditions.
+func (s *session) round(ctx context.Context, c cell, variants []variant, round int) error {
+	var missing []variant
+	for _, v := range variants {
+		if r, ok := s.store.runs[key{c.part, c.name, v.name, round}]; ok {
+			s.advance(c.run(v, s.scale), r.Elapsed)
+		} else {
+			missing = append(missing, v)
+		}
 	}
-	r, took, failure := s.undisturbed(ctx, c, v, round, z)
-	if failure == nil {
-		failure = s.keep(c, v, round)
+	together := len(missing)
+	if s.pace == nil {
+		together = 1
 	}
-	s.clock(expected, took.Seconds())
-	switch {
-	case ctx.Err() != nil:
-		return run{}, ctx.Err()
-	case failure != nil:
-		s.failures = append(s.failures, fmt.Sprintf("%s, %s, %s, round %d: %v", c.part, c.name, v.name, round+1, failure))
-		s.say("%s %s %s, round %d: FAILED twice: %v", c.part, c.name, v.name, round+1, failure)
-		return run{}, errRun
+	for group := range slices.Chunk(missing, max(1, together)) {
+		all, err := s.undisturbed(ctx, c, group, round)
+		if err != nil {
+			return err
+		}
+		for _, t := range all {
+			if err := s.keep(c, t); err != nil {
+				return err
+			}
+		}
 	}
-	if err := s.store.addRun(r); err != nil {
-		return run{}, err
+	return nil
+}
+
+// taken is what a run has given, or why it has failed twice.
+type taken struct {
+	variant variant
+	run     run
+	samples []sample
+	points  []point
+	took    time.Duration // both runs, if the first has failed
+	failure error
+}
+
+// take runs once, and once more after a failure: a machine that others use has its moments.
+func (s *session) take(ctx context.Context, c cell, v variant, round int, z size) (t taken) {
+	began := time.Now()
+	for tries := 0; tries < 2 && ctx.Err() == nil; tries++ {
+		if t = s.once(ctx, c, v, round, z); t.failure == nil {
+			break
+		}
 	}
-	s.say("%s %s %s, round %d: %.3f s", c.part, c.name, v.name, round+1, r.Time)
-	return r, nil
+	t.variant, t.took = v, time.Since(began)
+	return t
+}
+
+// keep puts a run into the store, its line last; or notes that it has failed.
+func (s *session) keep(c cell, t taken) error {
+	s.advance(c.run(t.variant, s.scale), t.took.Seconds())
+	what := fmt.Sprintf("%s %s %s, round %d", c.part, c.name, t.variant.name, t.run.Round+1)
+	if t.failure != nil {
+		s.failures = append(s.failures, fmt.Sprintf("%s: %v", what, t.failure))
+		s.say("%s: FAILED twice: %v", what, t.failure)
+		return nil
+	}
+	err := errors.Join(s.store.addSamples(t.samples), s.store.addPoints(t.points))
+	if err == nil {
+		err = s.store.addRun(t.run)
+	}
+	if err == nil {
+		s.say("%s: %.3f s", what, t.run.Time)
+	}
+	return err
+}
+
+// advance notes that a run is done that was planned to take so long, and has taken so long, in s.
+func (s *session) advance(planned, took float64) {
+	if s.done += planned; s.most > 0 {
+		s.done = min(s.done, s.most)
+	}
+	s.clock(planned, took)
 }
 
 // clock notes what a run has taken, in s, that was planned to take so long.
@@ -213,21 +276,29 @@ func (s *session) size(ctx context.Context, c cell) (size, error) {
 const patience = 100 * time.Second
 
 // try runs once.
-func (s *session) try(ctx context.Context, c cell, v variant, round int, z size) (run, error) {
+func (s *session) try(ctx context.Context, c cell, v variant, round int, z size) (t taken) {
+	t.run.Round = round
+	fail := func(err error) taken { t.failure = err; return t }
 	if err := s.open(c.place); err != nil {
-		return run{}, err
+		return fail(err)
 	}
-	command, n, m, count := c.work.command(s.programs, s.scale.length*c.seconds*c.place.total(), z.CPU)
+	cpu, unit := s.scale.length*c.seconds*c.place.total(), z.CPU
+	if r, ok := s.store.like(c); ok {
+		cpu, unit = c.work.amount(r.N, r.Iterations), 1 // as much as those that it is compared with, also where sizes have been measured again since
+	}
+	command, n, m, count := c.work.command(s.programs, cpu, unit)
 	talk := "--quiet"
 	if slices.ContainsFunc(v.loads, func(l cluster.Load) bool { return l.FromLoop }) {
 		talk = "--progress" // says when the loop begins
 	}
 	command = append(append(command, talk), v.flags...)
-	if v.keepsTrace(round) {
-		command = append(command, "--record", s.record())
+	record, report := filepath.Join(s.temp, "record.jsonl"), filepath.Join(s.temp, "report.json")
+	traced, curved := v.trace && round == 0, v.report && round == 0
+	if traced {
+		command = append(command, "--record", record)
 	}
-	if v.keepsCurve(round) {
-		command = append(command, "--report", s.report())
+	if curved {
+		command = append(command, "--report", report)
 	}
 	limit := patience + time.Duration(6*c.run(v, s.scale)*float64(time.Second))
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %v", limit.Round(time.Second)))
@@ -237,38 +308,26 @@ func (s *session) try(ctx context.Context, c cell, v variant, round int, z size)
 		Command: command, Loads: v.loads, LoadProgram: s.programs + "/load", Stderr: &complaint,
 	})
 	if err != nil {
-		return run{}, fmt.Errorf("%s: %w", strings.Join(command, " "), err)
+		return fail(fmt.Errorf("%s: %w", strings.Join(command, " "), err))
 	}
 	if result.Code != 0 {
-		return run{}, fmt.Errorf("%s: exit code %d: %s", strings.Join(command, " "), result.Code, strings.TrimSpace(complaint.String()))
+		return fail(fmt.Errorf("%s: exit code %d: %s", strings.Join(command, " "), result.Code, strings.TrimSpace(complaint.String())))
 	}
-	r, err := s.row(c, v, round, result)
-	if err != nil {
-		return run{}, fmt.Errorf("%s: %w", strings.Join(command, " "), err)
+	if t.run, err = s.row(c, v, round, result); err != nil {
+		return fail(fmt.Errorf("%s: %w", strings.Join(command, " "), err))
 	}
-	r.N, r.M, r.Iterations = n, m, count
-	return r, s.sameResult(r)
-}
-
-// keepsTrace and keepsCurve are whether a round's run is kept in more detail.
-func (v variant) keepsTrace(round int) bool { return v.trace && round == 0 }
-func (v variant) keepsCurve(round int) bool { return v.report && round == 0 }
-
-// record and report are the files of the last run.
-func (s *session) record() string { return filepath.Join(s.temp, "record.jsonl") }
-func (s *session) report() string { return filepath.Join(s.temp, "report.json") }
-
-// keep puts into the store what the last run has besides its line.
-func (s *session) keep(c cell, v variant, round int) error {
-	if v.keepsTrace(round) {
-		if err := s.keepTrace(c, v, s.record()); err != nil {
-			return err
+	t.run.N, t.run.M, t.run.Iterations = n, m, count
+	if traced {
+		if t.samples, err = samplesOf(c, v, record); err != nil {
+			return fail(err)
 		}
 	}
-	if v.keepsCurve(round) {
-		return s.keepCurve(c, s.report())
+	if curved {
+		if t.points, err = pointsOf(c, report); err != nil {
+			return fail(err)
+		}
 	}
-	return nil
+	return fail(s.sameResult(t.run))
 }
 
 // row makes a line of runs.csv of a result.
@@ -317,21 +376,20 @@ func (s *session) sameResult(r run) error {
 	return nil
 }
 
-// keepTrace puts a recording into traces.csv.
-func (s *session) keepTrace(c cell, v variant, file string) error {
+// samplesOf are the lines of traces.csv that a recording gives.
+func samplesOf(c cell, v variant, file string) (all []sample, err error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = f.Close() }() // read only
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 64<<20)
 	lines.Scan() // the schema
-	var all []sample
 	for lines.Scan() {
 		var e hooks.Event
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			return fmt.Errorf("%s: %w", file, err)
+			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		if e.Decision == nil {
 			continue
@@ -348,20 +406,14 @@ func (s *session) keepTrace(c cell, v variant, file string) error {
 			})
 		}
 	}
-	if err := lines.Err(); err != nil {
-		return err
-	}
-	s.store.samples = slices.DeleteFunc(s.store.samples, func(x sample) bool {
-		return x.Part == c.part && x.Cell == c.name && x.Variant == v.name
-	})
-	return s.store.addSamples(all)
+	return all, lines.Err()
 }
 
-// keepCurve puts the last curve of a report into curves.csv.
-func (s *session) keepCurve(c cell, file string) error {
+// pointsOf are the lines of curves.csv that the last curve of a report gives.
+func pointsOf(c cell, file string) (all []point, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var report struct {
 		Tunings []struct {
@@ -373,14 +425,13 @@ func (s *session) keepCurve(c cell, file string) error {
 		} `json:"tunings"`
 	}
 	if err := json.Unmarshal(text, &report); err != nil {
-		return fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if len(report.Tunings) == 0 {
-		return nil // the loop was too short to choose from costs: there is no prediction
+		return nil, nil // the loop was too short to choose from costs: there is no prediction
 	}
-	var all []point
 	for _, p := range report.Tunings[len(report.Tunings)-1].Curve {
 		all = append(all, point{Part: c.part, Cell: c.name, Block: p.Block, Sweep: p.Sweep, Chosen: p.Chosen})
 	}
-	return s.store.addPoints(all)
+	return all, nil
 }

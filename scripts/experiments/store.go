@@ -117,12 +117,13 @@ type point struct {
 	Chosen     bool
 }
 
-// beside is one line of pace.csv: a run, also one that was done again, and how fast the processors were beside it.
+// beside is one line of pace.csv: a run, also one that was done again, and how fast the processors were before and after it.
 type beside struct {
 	Part, Cell, Variant string
 	Round               int
 	Time                float64 `csv:"time_s"`
-	Slowest             float64 // times as long as on the fastest one at the best moment: pace.look
+	Before, After       float64 // times as long as beside nobody, on the slowest processor: pace.look
+	Quiet               float64 `csv:"quiet_s"` // s, beside nobody, as far as was known
 	Kept                bool
 }
 
@@ -185,6 +186,16 @@ func (s *store) note(r run) {
 		s.order = append(s.order, r.key())
 	}
 	s.runs[r.key()] = r
+}
+
+// like is a run that those of a cell are compared with, if there is any.
+func (s *store) like(c cell) (run, bool) {
+	for _, k := range s.order {
+		if r := s.runs[k]; k.part == c.part && k.cell == c.name && r.Work == c.work.String() {
+			return r, true
+		}
+	}
+	return run{}, false
 }
 
 func (s *store) setting(name string) string {
