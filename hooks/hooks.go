@@ -144,7 +144,7 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 	h.active = present && cfg.Policy != lb.Off && workers > 1 && loop.Iterations.Len() > workers
 	h.oneByOne.on = h.active && loop.OneByOne != nil && cfg.Interaction == lb.Pipelined && !cfg.DedicatedMaster
 	if h.active {
-		if loop.Weights.Uniform() && cfg.Policy == lb.On {
+		if loop.Weights.Uniform() && cfg.Policy == lb.On && !h.oneByOne.on { // sweeps that stream are not timed by parts
 			h.weights.grid = lb.NewGrid(loop.Iterations, workers)
 			h.laps.schedule = newSchedule(h.weights.grid)
 			h.laps.prepare(h.k, h.phase, h.next)

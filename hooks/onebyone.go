@@ -129,7 +129,9 @@ func (h *Hooks) instructed() error {
 	if in == nil {
 		return nil
 	}
-	h.next = h.phase + max(1, in.nextHook)
+	if !h.unsteady { // there is no next one meanwhile
+		h.next = h.phase + max(1, in.nextHook)
+	}
 	h.oneByOne.deadline = h.c.Now() + seconds(latestCall*in.period)
 	return h.aim(in)
 }

@@ -30,6 +30,7 @@ type Balancer struct {
 	fickle               []int     // ranks whose rate is known to come and go
 	work, targets, want  []float64 // units per rank: owned when all orders are obeyed, perfect, planned
 	iterations, parts    []int     // owned in iterations, planned
+	unit                 float64   // what a mean iteration weighs: the program's own measure
 	least                []int     // iterations that a rank must keep: 1
 
 	block, spare dist.Block // the distribution when all orders are obeyed; room for the next
@@ -95,7 +96,7 @@ func New(cfg Config, loop Loop) (*Balancer, error) {
 		next: make([]float64, n), part: make([]float64, n), chosen: make([]float64, n),
 		work: make([]float64, n), targets: make([]float64, n), want: make([]float64, n),
 		iterations: make([]int, n), parts: make([]int, n), least: make([]int, n),
-		period: newPeriod(cfg, loop), cost: costModel{known: loop.MoveUnit}, ledger: ledger{caution: 1}, lastMove: -1,
+		unit: 1, period: newPeriod(cfg, loop), cost: costModel{known: loop.MoveUnit}, ledger: ledger{caution: 1}, lastMove: -1,
 		random:  rand.New(rand.NewPCG(cfg.Seed, 0)),
 		profile: newProfile(loop),
 	}
@@ -115,15 +116,20 @@ func New(cfg Config, loop Loop) (*Balancer, error) {
 }
 
 // Decide answers the statuses of one interaction with one instruction. There must be one status per rank, index = rank;
-// those of ranks before the first worker are ignored. It panics if their number is wrong.
+// those of ranks before the first worker do no work. It panics if their number is wrong.
 func (b *Balancer) Decide(statuses []Status) Decision {
 	if len(statuses) != b.loop.Ranks {
 		panic(fmt.Sprintf("lb: %d statuses of %d ranks", len(statuses), b.loop.Ranks))
 	}
 	b.divider.Least = statuses[0].Least
+	if b.loop.blocks() {
+		bounds := b.block.Bounds
+		b.divider.Least = min(b.divider.Least, (bounds[len(bounds)-1]-bounds[0])/(b.loop.Ranks-b.loop.FirstWorker)) // as many as there are
+	}
 	b.adopt(statuses)
 	b.learn(statuses)
 	b.takeStock(statuses)
+	b.weighMean()
 	b.watchFloor(statuses)
 
 	d := Decision{
@@ -278,7 +284,11 @@ func (b *Balancer) learn(statuses []Status) {
 	}
 	b.settling.observe(b.heard.obeyed, b.now, b.period.target)
 	b.changed = b.rates(statuses)
-	b.answer.observe(b.heard.obeyed, b.raw)
+	obeyed := b.heard.obeyed
+	if b.loop.OneByOne {
+		obeyed-- // the period in which boundaries settle says of neither distribution how fast ranks are
+	}
+	b.answer.observe(obeyed, b.raw)
 }
 
 // takeStock fills work and iterations: what every rank owns once all orders are obeyed.
@@ -312,6 +322,17 @@ func (b *Balancer) takeStock(statuses []Status) {
 	b.orders = keep
 	for r := range b.work {
 		b.work[r], b.iterations[r] = max(0, b.work[r]), max(0, b.iterations[r])
+	}
+}
+
+// weighMean finds unit.
+func (b *Balancer) weighMean() {
+	units, iterations := 0.0, 0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		units, iterations = units+b.work[r], iterations+b.iterations[r]
+	}
+	if iterations > 0 {
+		b.unit = units / float64(iterations)
 	}
 }
 
@@ -404,8 +425,11 @@ func (b *Balancer) remaining(target float64) float64 {
 		return forever
 	}
 	time := float64(left) * b.period.phase
-	if b.pipelined() {
+	switch {
+	case b.pipelined():
 		time -= float64(b.period.hooks(target)) * b.period.phase // obeyed one interaction later
+	case b.loop.OneByOne:
+		time -= b.settling.mean // 0 before the first movement: that has been obeyed at once where it mattered, in short loops
 	}
 	return min(max(0, time), forever)
 }

@@ -120,7 +120,7 @@ func (b *Balancer) profitable(d *Decision, rates []float64, target float64) bool
 		d.Reason = fmt.Sprintf("imbalance %.3f; the first move, its cost is unknown", d.Imbalance)
 	case d.Plan > 0:
 		d.Reason = fmt.Sprintf("imbalance %.3f; moving costs %.3g s and brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
-	case d.Outlook.Horizon == 0:
+	case b.remaining(target) == 0:
 		d.Reason = fmt.Sprintf("imbalance %.3f, but the loop ends before a move is made", d.Imbalance)
 	case floor > b.measure(b.work, rates).balanced:
 		d.Reason = fmt.Sprintf("imbalance %.3f, but ranks wait for messages, and a sweep takes %.3g s however it is divided: moving costs %.3g s and brings %.3g s",
@@ -257,7 +257,7 @@ func (b *Balancer) stands(d *Decision, level balance) bool {
 // planned transfers, which save a fraction of that time, or leaves what must be made now, and states why.
 func (b *Balancer) judge(d *Decision, m balance, saved float64, rates []float64, statuses []Status) {
 	d.Cost = b.cost.predict(b.transfers, b.loop.Ranks, b.message())
-	d.Benefit = saved * min(m.current, forever) // infinite if a rank has work and no rate
+	d.Benefit = saved * min(m.current, forever) // as good as forever if a rank has work and no rate
 	switch {
 	case b.cfg.NoCostBenefit:
 		d.Reason = fmt.Sprintf("imbalance %.3f", d.Imbalance)

@@ -106,6 +106,9 @@ const (
 	keptRecent = 0.1
 )
 
+// forget judges no movement of before any more.
+func (l *ledger) forget() { l.moves, l.gained, l.regret = 0, 0, 0 }
+
 // observe takes in the period that has just ended: its measured efficiency, its length in s, and what the efficiency by the
 // rates is of the distribution before the movements.
 func (l *ledger) observe(efficiency, elapsed, before float64) {

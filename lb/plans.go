@@ -40,8 +40,8 @@ const (
 	prudence = 1
 	// inQuestion is which part of the largest change of work a rank's must be for its habits to count.
 	inQuestion = 0.9
-	// movedUnits is the least part of a unit whose movement counts.
-	movedUnits = 0.5
+	// movedPart is the least part of a mean iteration whose movement counts.
+	movedPart = 0.5
 )
 
 // outlook returns what is expected where the work wants to go from b.work to b.want.
@@ -277,10 +277,10 @@ func (b *Balancer) firstIsDear(cost float64) bool {
 
 // transferCost is the part of it that ranks spend on moving: costModel.predict, from the work in units alone.
 func (b *Balancer) transferCost(from, to []float64) float64 {
-	least := 0.0
+	least, moved := 0.0, movedPart*b.unit
 	if !b.cost.seen {
 		for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-			if math.Abs(from[r]-to[r]) > movedUnits {
+			if math.Abs(from[r]-to[r]) > moved {
 				least = unknownCost * b.period.target
 			}
 		}
@@ -297,10 +297,10 @@ func (b *Balancer) transferCost(from, to []float64) float64 {
 			over += from[r] - to[r]
 			right := math.Abs(over)
 			t := perUnit * (left + right)
-			if left > movedUnits {
+			if left > moved {
 				t += perTransfer
 			}
-			if right > movedUnits {
+			if right > moved {
 				t += perTransfer
 			}
 			cost = max(cost, t)
@@ -315,7 +315,7 @@ func (b *Balancer) transferCost(from, to []float64) float64 {
 		if d < 0 {
 			d, side = -d, 1
 		}
-		if d > movedUnits {
+		if d > moved {
 			sum[side] += d
 			count[side]++
 			most[side] = max(most[side], d)

@@ -231,7 +231,7 @@ func TestCostOfDirectMovement(t *testing.T) {
 			most = max(most, math.Abs(work[r]-want[r]))
 		}
 		cost := b.moveCost(work, want)
-		if most <= movedUnits {
+		if most <= movedPart {
 			return
 		}
 		require.GreaterOrEqual(t, cost, 0.1*most+0.5-1e-9, "at least what its largest part costs")

@@ -402,6 +402,7 @@ func (b *Balancer) adopt(statuses []Status) {
 	p.pending, p.adopted = false, statuses[b.loop.FirstWorker].Interaction
 	b.loop.Weights = p.weights
 	b.outcome = outcome{}                 // what was promised rested on other weights
+	b.ledger.forget()                     // what was before the movements, and what they have brought
 	b.answer.pending = false              // and what the rates were taken for
 	b.common, b.fickle = 1, b.fickle[:0]  // levels are found anew, from rates as they were
 	spec, _ := filter.Parse(b.cfg.Filter) // New has checked it

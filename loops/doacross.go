@@ -297,7 +297,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 // pause stops the loop, or writes a checkpoint, if all ranks have agreed to do so before the sweep that comes next.
 func (x *across) pause() (stop bool, err error) {
 	done := x.pauses.first + x.rep.Steps
-	x.pauses.lead = notice(x.leanMost)
+	x.pauses.lead = x.lean.notice(x.leanMost)
 	todo, err := x.pauses.at(done)
 	if err != nil || !todo.something() {
 		return false, err

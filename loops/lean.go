@@ -87,6 +87,11 @@ func notice(most int) int {
 	return 2*most + 2
 }
 
+// notice is the same for blocks that may lean so far from now on: the lean under way goes on, also where it is a longer one.
+func (l *lean) notice(most int) int {
+	return notice(max(most, l.now, -l.now, l.after, -l.after))
+}
+
 // mayLean reports whether this loop's Body and its data allow that blocks lean.
 func (d *DOACROSS) mayLean() bool { return d.Reach > 0 && len(d.Local) == 0 }
 

@@ -73,10 +73,20 @@ func TestLeanNotice(t *testing.T) {
 		var l lean
 		ever := rapid.IntRange(1, 12).Draw(t, "ever")
 		end := rapid.IntRange(1, 300).Draw(t, "sweeps")
+		less := rapid.IntRange(0, end).Draw(t, "less from sweep") // when it is found how far blocks ever may lean
 		stop, known := end, false
 		for sweep := range end {
-			if at := sweep + notice(ever); !known && rapid.IntRange(0, 10).Draw(t, "meet") == 0 && at < end {
+			if sweep == less {
+				ever = rapid.IntRange(0, ever).Draw(t, "ever from then on")
+				l.most = min(l.most, ever)
+			}
+			at := sweep + l.notice(ever)
+			if !known && rapid.IntRange(0, 10).Draw(t, "meet") == 0 && at < end {
 				stop, known = at, true
+			}
+			if stop == sweep {
+				require.Zero(t, l.now, "at once")
+				stop, known = end, false
 			}
 			if rapid.IntRange(0, 20).Draw(t, "change") == 0 {
 				l.most = rapid.IntRange(0, ever).Draw(t, "most")

@@ -314,7 +314,9 @@ func (x *across) retune() error {
 	}
 	// Known from the first choice on, and the same on every rank: each is at the same hook.
 	x.h.SetPhases(x.phases())
-	x.setLean(int(answer[2]), int(answer[3]))
+	if x.leans {
+		x.setLean(int(answer[2]), int(answer[3]))
+	}
 	x.longest, x.single, x.tokens = int(answer[4]), false, answer[5] != 0
 	x.askAt(int(answer[1]), laterAnswer+2*keep(max(x.lean.most, x.wider))) // a rank may be a lean behind
 	return nil
