@@ -42,22 +42,26 @@ func cpu() string {
 	return ""
 }
 
-// commit names the version that the programs were built from, as sor says, marked where files had been changed since.
+// commit names the version that the programs were built from, marked where files had been changed since: as sor says; where it does not, the one that is checked out, but for the
+// files that an evaluation writes itself.
 func commit(programs string) string {
-	info, err := buildinfo.ReadFile(filepath.Join(programs, "sor"))
-	if err != nil {
-		return ""
-	}
-	name, changed := "", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			name = s.Value[:min(7, len(s.Value))]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			changed = "-dirty"
+	const revision, modified = "vcs.revision", "vcs.modified"
+	is := map[string]string{}
+	if info, err := buildinfo.ReadFile(filepath.Join(programs, "sor")); err == nil {
+		for _, s := range info.Settings {
+			is[s.Key] = s.Value
 		}
 	}
-	return name + changed
+	name, changed := is[revision], is[modified] == "true"
+	if name == "" {
+		name = firstLine("git", "describe", "--always")
+		changed = firstLine("git", "status", "--porcelain", "--untracked-files=no", "--", ":(top,exclude)data", ":(top,exclude)docs") != ""
+	}
+	name = name[:min(7, len(name))]
+	if changed {
+		name += "-dirty"
+	}
+	return name
 }
 
 // firstLine is the first line that a command prints; none if it cannot be run.
