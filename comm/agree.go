@@ -22,7 +22,7 @@ func Agree(c Comm, err error) error {
 	}
 	for rank, b := range all {
 		d := NewDecoder(b)
-		bad, text := d.Int() != 0, ""
+		bad, text := d.Bool(), ""
 		if bad {
 			text = d.Text()
 		}

@@ -15,6 +15,7 @@ const wordBytes = 8
 // Encoder appends values to a message:
 //
 //	Uint64, Int, Float64   8 bytes, little endian (two's complement, IEEE 754)
+//	Bool                   8 bytes, 1 or 0
 //	Text, Bytes            length as Uint64, then the bytes
 //
 // There are no field names or types on the wire: the Decoder must ask for the same values in the same order. The zero
@@ -23,15 +24,20 @@ type Encoder struct {
 	b []byte
 }
 
-// Message returns what has been encoded since the last Reset; it is valid until the next change.
+// Message returns what has been encoded; it is valid until the next change.
 func (e *Encoder) Message() []byte { return e.b }
-
-// Reset starts a new message in the same memory.
-func (e *Encoder) Reset() { e.b = e.b[:0] }
 
 func (e *Encoder) Uint64(v uint64) { e.b = binary.LittleEndian.AppendUint64(e.b, v) }
 
 func (e *Encoder) Int(v int) { e.Uint64(uint64(int64(v))) }
+
+func (e *Encoder) Bool(v bool) {
+	i := 0
+	if v {
+		i = 1
+	}
+	e.Int(i)
+}
 
 func (e *Encoder) Float64(v float64) { e.Uint64(math.Float64bits(v)) }
 
@@ -83,6 +89,8 @@ func (d *Decoder) Int() int {
 	}
 	return int(v)
 }
+
+func (d *Decoder) Bool() bool { return d.Int() != 0 }
 
 func (d *Decoder) Float64() float64 { return math.Float64frombits(d.Uint64()) }
 

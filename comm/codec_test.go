@@ -28,8 +28,13 @@ func TestEncoderWritesWhatItsDocumentationSays(t *testing.T) {
 		2, 0, 0, 0, 0, 0, 0, 0, 'a', 'b',
 		1, 0, 0, 0, 0, 0, 0, 0, 9,
 	}, e.Message())
-	e.Reset()
-	require.Empty(t, e.Message())
+	e = comm.Encoder{}
+	e.Bool(true)
+	e.Bool(false)
+	d := comm.NewDecoder(e.Message())
+	require.True(t, d.Bool())
+	require.False(t, d.Bool())
+	require.NoError(t, d.Finish())
 }
 
 // value is one of the things that a message is made of: uint64, int, float64, string or []byte.

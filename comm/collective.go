@@ -85,7 +85,7 @@ func Gather(c Comm, root int, b []byte) ([][]byte, error) {
 			continue
 		}
 		var err error
-		if all[r], err = receiveNext(c, r, tagGather); err != nil {
+		if all[r], err = RecvAll(c, r, tagGather); err != nil {
 			return nil, err
 		}
 	}
@@ -112,7 +112,7 @@ func AllGather(c Comm, b []byte) ([][]byte, error) {
 			return nil, err
 		}
 		from := (rank + m) % size
-		message, err := receiveNext(c, from, tagAllGather)
+		message, err := RecvAll(c, from, tagAllGather)
 		if err != nil {
 			return nil, err
 		}
@@ -173,8 +173,8 @@ func disseminate(c Comm, tag int, out, in []byte, merge func()) error {
 	return nil
 }
 
-// receiveNext receives a message of any length.
-func receiveNext(c Comm, from, tag int) ([]byte, error) {
+// RecvAll receives a message of any length.
+func RecvAll(c Comm, from, tag int) ([]byte, error) {
 	st, err := c.Probe(from, tag)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 const Any = -1
 
 // Tags below MaxUserTag belong to whoever calls; the tags from there up are used by the
-// collectives of this package. The packages above take the uppermost of the others: their MaxTag is the largest that is left to a program.
+// collectives of this package and by Lend. The packages above take the uppermost of the others: their MaxTag is the largest that is left to a program.
 const MaxUserTag = 30000
 
 // ErrTruncated is wrapped by the error of a receive whose buffer is shorter than the message.
@@ -23,7 +23,7 @@ type Status struct {
 	Len    int // bytes
 }
 
-// Request is a non-blocking operation under way. It belongs to the goroutine that started it. A request
+// Request is a non-blocking operation under way. One goroutine at a time uses it, as the Comm; who hands it over synchronises. A request
 // is finished by the first Wait, WaitAny or successful Test that reports it, and must not be used
 // afterwards: transports reuse them.
 type Request interface {

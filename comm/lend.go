@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"unsafe"
 )
 
@@ -42,8 +43,13 @@ func Lend(c Comm, to, tag int, b []byte) (Request, error) {
 		l.pin.Unpin()
 		return nil, err
 	}
+	lending.Store(l, nil)
 	return l, nil
 }
+
+// lending are all loans that are not finished, as keys. A program that gives up after an error forgets them, and a pin that the garbage collector finds forgotten would end the process
+// before it can say why.
+var lending sync.Map
 
 // offerBytes is how long the message is that says where something lent lies, and how long it is.
 const offerBytes = 16
@@ -129,6 +135,7 @@ func (l *lent) Wait() (Status, error) {
 func (l *lent) finish(err error) (Status, error) {
 	_, failed := l.offer.Wait() // it has arrived
 	l.pin.Unpin()
+	lending.Delete(l)
 	return Status{Source: l.rank, Tag: l.tag, Len: l.bytes}, errors.Join(err, failed)
 }
 

@@ -7,9 +7,9 @@
 // each rank one contiguous range, in rank order; Intervals hold what one rank owns when work moves between any two.
 // Weights give the work units of an iteration.
 //
-//	targets   w'_i = W r'_i / sum r'              Apportion, Cut               O(P log P)
+//	targets   w'_i = W r'_i / sum r'              Apportion, Cut               O(P), O(P log P) where minima bind
 //	adjacent  F_i = sum_{k<=i} (w_k - w'_k)       Adjacent: over boundary i|i+1, rightwards when positive     O(P)
-//	direct    sort surpluses and deficits, match greedily                 Direct: at most P-1 transfers   O(P log P)
+//	direct    match surpluses and deficits in the order of ranks          Direct: at most P-1 transfers   O(P)
 //
 // as in Siegell & Steenkiste 1997, section 2.1 and Figure 2. A shift may be longer than a block: the ranks between pass
 // rows through. Moves says what one rank does, and in which order, so that it never sends what it does not have yet:

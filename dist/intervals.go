@@ -69,29 +69,6 @@ func (s *Intervals) Remove(r Range) {
 	s.ranges = slices.Replace(s.ranges, first, last, rest...)
 }
 
-// TakeFront removes whole iterations from the front whose work comes nearest to units, leaving at least keep iterations,
-// and returns them in index order.
-func (s *Intervals) TakeFront(w Weights, units float64, keep int) []Range {
-	var taken []Range
-	spare := s.Len() - max(0, keep)
-	for len(s.ranges) > 0 && spare > 0 {
-		r := s.ranges[0]
-		n := min(w.Front(r, units), spare)
-		if n == 0 {
-			break
-		}
-		part := Span(r.Lo, r.Lo+n)
-		taken = append(taken, part)
-		s.Remove(part)
-		spare -= n
-		units -= w.Units(part)
-		if n < r.Len() {
-			break
-		}
-	}
-	return taken
-}
-
 // TakeTail removes whole iterations from the end whose work comes nearest to units, leaving at least keep iterations,
 // and returns them in index order. With uniform weights units is a count of iterations.
 func (s *Intervals) TakeTail(w Weights, units float64, keep int) []Range {

@@ -13,6 +13,7 @@
 //	state    h from a state machine that knows direction and duration of the trend (section 6.1, Table 1). A fall is
 //	         trusted sooner than a rise: when ranks wait for each other a slow rank delays all, a fast one nobody
 //	step     no h: a change-point filter, see Steps
+//	median:N no h: the median of the last N rates, N odd
 //	levels   no h: remembers the levels between which the rate moves, see Levels
 //	A+B      what A returns, filtered by B
 //	auto     levels

@@ -74,6 +74,6 @@
 //
 // The master is a role of rank 0 and has no thread of its own: rank 0 serves it in its hooks and while it waits for
 // instructions. A phase of rank 0 that takes seconds delays instructions by as much. A Comm is used by one
-// goroutine at a time, the one that calls the hook. Loops of one Comm run one after the other, not nested or in turns: their
+// goroutine at a time: the one that calls the hook or, while the body of a free loop computes, one that passes messages for it. Loops of one Comm run one after the other, not nested or in turns: their
 // messages have the same tags. Synchronous interactions of a Free loop wait for the longest chunk under way. README.md describes the protocol and what was rejected.
 package hooks

@@ -94,7 +94,8 @@ const (
 	worthHook = 500 * time.Microsecond
 )
 
-// Kinds of messages of a free loop: all travel with tagStatus, so that one probe sees whichever comes first.
+// Kinds of messages, by their first byte. Those of a free loop travel with tagStatus, so that one probe sees whichever comes first; where boundaries move one by one,
+// those of the master with tagCall and those of neighbours with tagBelow.
 const (
 	kindStatus = iota
 	kindInstruction

@@ -286,7 +286,7 @@ func (h *Hooks) Fewest() int {
 func (h *Hooks) PhasesDone() int { return h.phase }
 
 // Range is the block of iterations that this rank owns (Adjacent loops). It changes only inside Hook and, where boundaries move one by
-// one, wherever iterations of the rank above can be taken: Recv, Accept, Await.
+// one, wherever iterations of the rank above can be taken: Recv, Accept, Await, and Finish, unless Await was called after the last Hook.
 func (h *Hooks) Range() dist.Range { return h.block }
 
 // Ranges are the iterations that this rank owns, in ascending order. They change only inside Hook.
@@ -569,7 +569,7 @@ func (h *Hooks) takeDirect(from int) error {
 	if _, err := h.move.await(from, tagHeader); err != nil {
 		return err
 	}
-	b, err := receiveAll(h.c, from, tagHeader)
+	b, err := comm.RecvAll(h.c, from, tagHeader)
 	if err != nil {
 		return err
 	}
@@ -586,16 +586,6 @@ func (h *Hooks) takeDirect(from int) error {
 		h.plain += h.loop.Weights.Units(p.Range)
 	}
 	return nil
-}
-
-func receiveAll(c comm.Comm, from, tag int) ([]byte, error) {
-	st, err := c.Probe(from, tag)
-	if err != nil {
-		return nil, err
-	}
-	b := make([]byte, st.Len)
-	_, err = c.Recv(st.Source, tag, b)
-	return b, err
 }
 
 // Finish ends the loop: every rank calls it after its last Hook. Messages under way are taken in, and

@@ -104,7 +104,7 @@ func (h *Hooks) answered() error {
 }
 
 func receiveInstruction(c comm.Comm) (*instruction, error) {
-	b, err := receiveAll(c, 0, tagInstruction)
+	b, err := comm.RecvAll(c, 0, tagInstruction)
 	if err != nil {
 		return nil, err
 	}

@@ -286,7 +286,7 @@ func (h *Hooks) heardStatus(st comm.Status) error {
 	return h.expect()
 }
 
-// endOneByOne takes in what is under way when this rank has come to its last hook. Nothing is decided or moved any more. It returns the units and s of the
+// endOneByOne takes in what is under way when this rank has come to its last hook, also iterations that the rank above gives away. Nothing is decided any more. It returns the units and s of the
 // last status if no decision has counted them.
 func (h *Hooks) endOneByOne() (units, seconds float64, err error) {
 	e := &h.oneByOne

@@ -308,6 +308,7 @@ func TestBoundariesMoveOneByOne(t *testing.T) {
 		assert.Greater(t, rep.Shifts, 0, policy)
 		assert.Positive(t, caught, "a rank that was ahead has taken iterations")
 		for _, e := range events.events {
+			assert.False(t, e.Setup != nil && e.Setup.Learn, "nobody would adopt weights")
 			for _, s := range e.Statuses {
 				assert.Equal(t, s.Interaction-1, s.Obeyed, "each instruction is obeyed before the next status")
 			}

@@ -14,7 +14,7 @@ const (
 	tagInstruction                              // master to rank
 	tagHeader                                   // what a direct transfer carries
 	tagData                                     // the data of iterations
-	tagCall                                     // master to rank: report now
+	tagCall                                     // master to rank: report now; where boundaries move one by one instructions, and the end, too
 	tagBelow                                    // to the rank below: what it is offered, and where this rank is
 	tagTrial                                    // measured before the loop
 	// MaxTag is the largest tag that a program may use beside this package.
@@ -52,7 +52,7 @@ func (in *instruction) encode() []byte {
 	e.Int(in.interaction)
 	e.Int(in.nextHook)
 	e.Float64(in.period)
-	e.Int(boolInt(in.final))
+	e.Bool(in.final)
 	e.Float64(in.sent)
 	e.Int(in.own.Lo)
 	e.Int(in.own.Hi)
@@ -71,16 +71,9 @@ func (in *instruction) encode() []byte {
 	return e.Message()
 }
 
-func boolInt(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
 func decodeInstruction(b []byte) (*instruction, error) {
 	d := comm.NewDecoder(b)
-	in := &instruction{interaction: d.Int(), nextHook: d.Int(), period: d.Float64(), final: d.Int() != 0, sent: d.Float64()}
+	in := &instruction{interaction: d.Int(), nextHook: d.Int(), period: d.Float64(), final: d.Bool(), sent: d.Float64()}
 	in.own = dist.Range{Lo: d.Int(), Hi: d.Int()}
 	for n := d.Int(); n > 0 && d.Err() == nil; n-- {
 		in.transfers = append(in.transfers, dist.Transfer{From: d.Int(), To: d.Int(), Iterations: d.Int(), Units: d.Float64()})

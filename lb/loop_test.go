@@ -322,6 +322,45 @@ func TestScalingAllRatesChangesNothing(t *testing.T) {
 	assert.Greater(t, s.moves, 3)
 }
 
+// Weights are relative to each other: where each is 1/400 or 1e6 what a movement costs and when it is worth it is as where each is 1.
+func TestScalingAllWeightsChangesNothing(t *testing.T) {
+	of := func(weight float64) dist.Weights {
+		w, err := dist.NewWeights(dist.Span(0, 500), slices.Repeat([]float64{weight}, 500))
+		require.NoError(t, err)
+		return w
+	}
+	for _, weight := range []float64{1.0 / 512, 1 << 20} {
+		s := newSim(t, Config{Period: 1}, Loop{Ranks: 5, Movement: Adjacent, Weights: of(1), MoveUnit: 0.03}, 500)
+		loop := s.b.loop
+		loop.Weights = of(weight)
+		loop.MoveUnit /= weight
+		scaled, err := New(Config{Period: 1}, loop)
+		require.NoError(t, err)
+		s.noise, s.moveAll = 0.05, 4
+		s.speed = func(r int, t float64) float64 {
+			if r == 2 && math.Mod(t, 30) > 15 {
+				return 40
+			}
+			return 100
+		}
+		for range 150 {
+			s.step()
+			st := slices.Clone(s.seen)
+			for r := range st {
+				st[r].Units *= weight
+				st[r].Owned *= weight
+				st[r].MoveUnits *= weight
+			}
+			d := scaled.Decide(st)
+			require.Len(t, d.Transfers, len(s.decided.Transfers))
+			for i, x := range d.Transfers {
+				require.Equal(t, s.decided.Transfers[i].Iterations, x.Iterations)
+			}
+		}
+		assert.Greater(t, s.moves, 3)
+	}
+}
+
 func TestMechanismPoliciesLetFreeLoopsEnd(t *testing.T) {
 	for _, policy := range []Policy{Off, Rotate, Random} {
 		for _, ranks := range []int{1, 2, 5} {

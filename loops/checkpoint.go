@@ -120,8 +120,10 @@ func find(c comm.Comm, dir string) (*checkpoint.Manifest, error) {
 			return nil, err
 		}
 		if len(text) == 0 {
-			some, err := share(c, []byte{byte(truth(len(faults) > 0))})
-			if err != nil || some[0] == 0 {
+			var e comm.Encoder
+			e.Bool(len(faults) > 0)
+			some, err := share(c, e.Message())
+			if err != nil || !comm.NewDecoder(some).Bool() {
 				return nil, err
 			}
 			return nil, comm.Agree(c, checkpoint.None(dir, faults))

@@ -41,7 +41,7 @@ type DOALL struct {
 	Overlap bool
 	// Body does the iterations rows, which this rank owns, for the given repetition. Its effect must not depend on how
 	// the rows are split among calls. Without Halo and After it must send and receive
-	// nothing on c: work may be moving meanwhile.
+	// nothing, on c or by MPI itself: work may be moving meanwhile.
 	Body func(repetition int, rows Range)
 	// Piece, in place of Body, does one piece of each of the iterations rows, of so many as Pieces says; rows are done once it was called for
 	// every piece, from 0 on. It is for iterations that are long, or that are done best many at once: between pieces a rank may report,

@@ -74,7 +74,7 @@ type decision struct {
 // something reports whether anything happens at all.
 func (d decision) something() bool { return d.write || d.stop != "" }
 
-// open looks for the checkpoint to restart from and prepares the folder to write to. Every rank calls it, in every loop: ranks whose
+// open looks for the checkpoint to restart from and prepares the folder to write to. Every rank calls it, in every loop but one without exchange and checkpoints: ranks whose
 // arguments differ must meet here. End with close.
 func (p *pauses) open() error {
 	k := p.k
@@ -241,7 +241,7 @@ func (p *pauses) tell(step int) error {
 	p.mine = d
 
 	var e comm.Encoder
-	e.Int(truth(d.write))
+	e.Bool(d.write)
 	e.Int(d.at)
 	e.Int(d.next)
 	e.Text(d.stop)
@@ -257,13 +257,6 @@ func (p *pauses) tell(step int) error {
 	}
 	p.telling = p.c.Now() - now
 	return nil
-}
-
-func truth(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -321,16 +314,12 @@ func (p *pauses) hear() error {
 	p.asked = false
 	d := p.mine
 	if p.c.Rank() != p.leader {
-		st, err := p.c.Probe(p.leader, tagPause)
+		b, err := comm.RecvAll(p.c, p.leader, tagPause)
 		if err != nil {
 			return err
 		}
-		b := make([]byte, st.Len)
-		if _, err := p.c.Recv(p.leader, tagPause, b); err != nil {
-			return err
-		}
 		in := comm.NewDecoder(b)
-		d = decision{write: in.Int() != 0, at: in.Int(), next: in.Int(), stop: in.Text()}
+		d = decision{write: in.Bool(), at: in.Int(), next: in.Int(), stop: in.Text()}
 		if err := in.Finish(); err != nil {
 			return fmt.Errorf("pause: %w", err)
 		}
@@ -416,7 +405,7 @@ func (p *pauses) write(step int, own []Range) error {
 	err = errors.Join(err, failed)
 	p.next++
 	var e comm.Encoder
-	e.Int(truth(err == nil))
+	e.Bool(err == nil)
 	if err == nil {
 		e.Bytes(encodePart(part))
 	} else {
@@ -439,7 +428,7 @@ func (p *pauses) commit(step int, state []byte, all [][]byte) error {
 	var faults []error
 	for r, b := range all {
 		in := comm.NewDecoder(b)
-		good := in.Int() != 0
+		good := in.Bool()
 		said := in.Bytes()
 		if err := in.Finish(); err != nil {
 			return err

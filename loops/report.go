@@ -26,7 +26,7 @@ type Report struct {
 	Checkpoints    int     // written
 	CheckpointTime float64 // s, part of Time
 
-	Barrier *Barrier `json:"barrier,omitempty"` // a DOALL with Halo or After, on rank 0; nil elsewhere
+	Barrier *Barrier `json:"barrier,omitempty"` // a DOALL with Halo, After or Checkpoint, on rank 0; nil elsewhere
 
 	*hooks.Report // on rank 0; nil elsewhere
 }

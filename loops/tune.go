@@ -405,7 +405,9 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 	var choice pipeline.Choice
 	better := false
 	if lean > 0 { // loop's sweeps wait for each other
-		choice = pipeline.Choice{BlockSize: (loop.Iterations + lean - 1) / lean, Blocks: lean, Reason: fmt.Sprintf("blocks lean: %d strips", lean)}
+		size := (loop.Iterations + lean - 1) / lean
+		strips := (loop.Iterations + size - 1) / size // of several numbers that come to one size the least
+		choice = pipeline.Choice{BlockSize: size, Blocks: strips, Reason: fmt.Sprintf("blocks lean: %d strips", strips)}
 		better = predict(choice.BlockSize) < (1-worthwhileLeaning)*predict(x.width)
 	} else {
 		choice = loop.Choose()

@@ -342,7 +342,7 @@ func (w *weights) aroundDistributed(found *Choice) {
 		p := w.strip(d, b)
 		p.Reason = fmt.Sprintf("%s is strip mined, in strips of at least %.0f", name, b)
 		if w.n.Levels[d].Trips == 0 {
-			p.Reason += fmt.Sprintf("; right if a rank has so many, of which %.3g are guessed", own)
+			p.Reason += fmt.Sprintf("; right if a rank has so many, of which %.4g are guessed", own)
 		}
 		found.add(p)
 	}
@@ -379,6 +379,9 @@ func (w *weights) around(found *Choice, level int) {
 	}
 	s := w.strip(level, b)
 	s.Reason = fmt.Sprintf("%s is strip mined: a hook after every %.0f iterations", name, b)
+	if w.n.Levels[level].Trips == 0 {
+		s.Reason += enough(trips)
+	}
 	found.add(s)
 }
 
@@ -412,9 +415,14 @@ func (w *weights) pipelined(level int) Position {
 	p.Reason = fmt.Sprintf("%s is strip mined for the grain; strips of %.0f iterations and more are worth a hook",
 		l.Name, b)
 	if l.Trips == 0 {
-		p.Reason += fmt.Sprintf("; right if there are so many, where %.3g are guessed", trips)
+		p.Reason += enough(trips)
 	}
 	return p
+}
+
+// enough says on what a strip of a loop depends of which it is not known how many iterations it has.
+func enough(guessed float64) string {
+	return fmt.Sprintf("; right if there are so many, where %.4g are guessed", guessed)
 }
 
 // judge weighs a position's cost.

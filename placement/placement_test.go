@@ -137,7 +137,7 @@ func TestUnknownTripsAreGuessed(t *testing.T) {
 	assert.True(t, p.Guessed)
 	assert.False(t, c.Positions[0].Guessed, "one iteration of j contains no loop")
 	assert.Equal(t, 2+500*26.0, c.Positions[1].Operations)
-	assert.Contains(t, p.Reason, "1e+03 are guessed")
+	assert.Contains(t, p.Reason, "1000 are guessed")
 	n = mm(0)
 	p, _ = choose(t, n, costs).Position()
 	assert.Equal(t, "lbhook0a", p.Name)

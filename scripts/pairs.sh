@@ -56,9 +56,11 @@ for ((pair = 1; pair <= pairs; pair++)); do
 	# Who goes first alternates, so that a drift of the machine's speed favours neither.
 	# shellcheck disable=SC2086 # a and b are lists of flags
 	if ((pair % 2)); then
-		on=$(seconds "$@" $a) off=$(seconds "$@" $b)
+		on=$(seconds "$@" $a)
+		off=$(seconds "$@" $b)
 	else
-		off=$(seconds "$@" $b) on=$(seconds "$@" $a)
+		off=$(seconds "$@" $b)
+		on=$(seconds "$@" $a)
 	fi
 	ratio=$(awk -v a="$on" -v b="$off" 'BEGIN { printf "%.3f", a / b }')
 	ratios+="$ratio"$'\n'

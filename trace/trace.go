@@ -114,7 +114,7 @@ func Start(c comm.Comm, program string, o Options) (*Trace, error) {
 		t.gc = newPauses(c.Now() - t.began)
 	}
 	t.host, _ = os.Hostname() // nameless, where the system does not say
-	t.part = startPart(partPath(o.Path, c.Rank()), encoder{pid: c.Rank(), host: t.host, time: func(t time.Duration) time.Duration { return t }})
+	t.part = startPart(PartPath(o.Path, c.Rank()), encoder{pid: c.Rank(), host: t.host, time: func(t time.Duration) time.Duration { return t }})
 	t.next = writeEvery
 	return t, nil
 }
@@ -128,8 +128,8 @@ func writable(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// partPath is run.rank3.json of run.json.
-func partPath(path string, rank int) string {
+// PartPath is where a rank keeps what it has traced until the trace is written: run.rank3.json of run.json.
+func PartPath(path string, rank int) string {
 	ext := filepath.Ext(path)
 	return fmt.Sprintf("%s.rank%d%s", strings.TrimSuffix(path, ext), rank, ext)
 }
@@ -260,3 +260,9 @@ func (t *Trace) write(now time.Duration) {
 
 // Abandon ends the trace of a run that has failed, on this rank alone: the part stays, with all spans until now.
 func (t *Trace) Abandon() { t.part.close(&t.spans, t.loops) }
+
+// Discard ends the trace of a run that has not begun, on this rank alone: nothing stays.
+func (t *Trace) Discard() {
+	t.part.close(&t.spans, t.loops)
+	_ = t.part.remove() // why the run has not begun is what matters
+}

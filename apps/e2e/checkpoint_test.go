@@ -122,6 +122,7 @@ func TestRefusedCheckpoints(t *testing.T) {
 		{"other fixed rows", []string{"sor", "--n", "50", "--input", "{steep.npy}", "--restart", dir}, []string{"fixed rows"}},
 		{"fewer sweeps", []string{"sor", "--n", "50", "--iterations", "1", "--restart", dir}, []string{"asked for are 1 in all"}},
 		{"another program", []string{"mm", "--n", "50", "--repeat", "2", "--restart", dir}, []string{"of another run", `DOALL "mm"`}},
+		{"no checkpoint here", []string{"sor", "--restart", "."}, []string{"--restart", "no checkpoint in ."}},
 		{"a single loop", []string{"mm", "--checkpoint", none}, []string{"--checkpoint", "--repeat above 1"}},
 		{"a single loop", []string{"mm", "--time-limit", "1s"}, []string{"--time-limit", "--repeat above 1"}},
 		{"no folder", []string{"sor", "--checkpoint", filepath.Join(none, "c")}, []string{"--checkpoint", "in a folder that exists"}},
@@ -137,10 +138,34 @@ func TestRefusedCheckpoints(t *testing.T) {
 					args[i] = filepath.Join(inputs, "steep.npy")
 				}
 			}
-			alone(t, args[0], append([]string{"--ranks", "3"}, args[1:]...)...).refused(t, r.says...)
+			earlier := filepath.Join(inputs, "earlier.jsonl")
+			require.NoError(t, os.WriteFile(earlier, []byte("a recording"), 0o600))
+			args = append(args, "--ranks", "3", "--record", earlier, "--trace", filepath.Join(inputs, "trace.json"))
+			alone(t, args[0], args[1:]...).refused(t, r.says...)
 			assert.NoDirExists(t, none)
+			text, err := os.ReadFile(earlier)
+			require.NoError(t, err)
+			assert.Equal(t, "a recording", string(text), "it is of a run that was not refused")
+			left, err := filepath.Glob(filepath.Join(inputs, "trace*"))
+			require.NoError(t, err)
+			assert.Empty(t, left)
 		})
 	}
+	// The factors of a product are input, and belong to the run.
+	inputs := t.TempDir()
+	for name, last := range map[string]byte{"zero": 0, "other": 0x40} {
+		values := npy("<f8", "(50, 50)", 50*50*8)
+		values[len(values)-1] = last
+		require.NoError(t, os.WriteFile(filepath.Join(inputs, name), values, 0o600))
+	}
+	products := filepath.Join(inputs, "products")
+	multiply := func(a, b string, more ...string) outcome {
+		return alone(t, "mm", append([]string{"--ranks", "2", "--repeat", "1000000", "--a", filepath.Join(inputs, a), "--b", filepath.Join(inputs, b)}, more...)...)
+	}
+	multiply("zero", "zero", "--checkpoint", products, "--time-limit", "100ms").line(t)
+	multiply("zero", "zero", "--restart", products, "--time-limit", "100ms").line(t)
+	multiply("other", "zero", "--restart", products).refused(t, "of another run")
+	multiply("zero", "other", "--restart", products).refused(t, "of another run")
 	damaged, err := filepath.Glob(filepath.Join(dir, "gen-*", "part-00001"))
 	require.NoError(t, err)
 	require.NotEmpty(t, damaged)

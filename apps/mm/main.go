@@ -13,6 +13,7 @@
 package main
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
@@ -104,7 +105,15 @@ func run(c comm.Comm, f *flags) error {
 		for i := range inner {
 			sums = append(sums, checksum.Row(b[i*m:(i+1)*m]))
 		}
-		checkpoint = frame.Checkpoint("mm", &f.Shared, fmt.Sprintf("%d x %d x %d, B %v", n, inner, m, checksum.Of(sums)))
+		sumA, err := frame.Checksum(c, n, []frame.Rows{{Range: own, Values: a.Rows(own)}})
+		if err := frame.Agree(c, err); err != nil {
+			return err
+		}
+		of := binary.BigEndian.AppendUint64(nil, uint64(sumA)) // rank 0's
+		if err := comm.Bcast(c, 0, of); err != nil {
+			return err
+		}
+		checkpoint = frame.Checkpoint("mm", &f.Shared, fmt.Sprintf("%d x %d x %d, A %v, B %v", n, inner, m, checksum.Sum(binary.BigEndian.Uint64(of)), checksum.Of(sums)))
 	}
 	right := kernel.Pack(inner, m, b)
 	multiply := loops.DOALL{
@@ -115,7 +124,7 @@ func run(c comm.Comm, f *flags) error {
 			kernel.Multiply(rows.Len(), a.Rows(rows), right, group, out.Rows(rows))
 		},
 	}
-	if kernel.Slow != "" && c.Rank() == 0 {
+	if kernel.Slow != "" && c.Rank() == 0 && !f.Quiet {
 		fmt.Fprintln(os.Stderr, "mm:", kernel.Slow)
 	}
 	setup := c.Now() - began

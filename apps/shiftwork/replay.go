@@ -21,7 +21,7 @@ type replayVerb struct {
 	Balance     string        `default:"" enum:",on,off,rotate,random" env:"-" placeholder:"HOW" help:"on, off, rotate or random instead of the recorded policy (default: as recorded)."`
 	Period      *cli.AutoTime `env:"-" placeholder:"DURATION" help:"Target period between interactions; auto or a duration such as 500ms (default: as recorded)."`
 	Threshold   *cli.AutoPart `env:"-" placeholder:"FRACTION" help:"Imbalance from which on work moves; auto or a fraction from 0 to below 1 (default: as recorded)."`
-	Filter      *cli.Filter   `env:"-" placeholder:"FILTER" help:"Rate filter: auto, state, fixed:H, step or raw, as in the programs (default: as recorded)."`
+	Filter      *cli.Filter   `env:"-" placeholder:"FILTER" help:"Rate filter, as in the programs: auto, state, fixed:H, step, levels, median:N, raw, or two as A+B (default: as recorded)."`
 	CostBenefit string        `default:"" enum:",on,off" env:"-" placeholder:"on|off" help:"Move work only where that pays (default: as recorded)."`
 	Interaction string        `default:"" enum:",pipelined,synchronous" env:"-" placeholder:"HOW" help:"pipelined or synchronous (default: as recorded)."`
 

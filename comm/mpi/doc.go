@@ -2,8 +2,9 @@
 //
 // It is the only package that may import gompi or use cgo. gompi starts and ends MPI and knows the world; what
 // it lacks (non-blocking operations, return codes, a communicator of our own) is the small C file nonblocking.c,
-// which works in one program with it. A program may go on using gompi beside Shiftwork: our messages travel on a
-// duplicate of MPI_COMM_WORLD and cannot be mistaken for the program's own.
+// which works in one program with it. A program may go on using gompi beside Shiftwork, after Start, which sets
+// what MPI reads when it begins: our messages travel on a duplicate of MPI_COMM_WORLD and cannot be mistaken for the program's own. Only the body of a loop without
+// exchange (hooks.Free) must not: another thread sends and receives for it meanwhile.
 //
 // # Waiting
 //

@@ -33,6 +33,9 @@ func TestMain(m *testing.M) {
 	if what == "" {
 		os.Exit(m.Run())
 	}
+	if what == "single" {
+		gompi.Start(false)
+	}
 	c, err := mpi.Start()
 	if err == nil {
 		err = rank(c, what)
@@ -239,6 +242,13 @@ func TestAbortEndsTheJob(t *testing.T) {
 func TestBesideGompi(t *testing.T) {
 	r := job(t, 30*time.Second, 2, "gompi")
 	require.Equal(t, 0, r.Code, r.Stderr)
+}
+
+// MPI that was started for a program of one thread is not used from many.
+func TestOneThreadIsRefused(t *testing.T) {
+	r := job(t, 30*time.Second, 1, "single")
+	require.NotZero(t, r.Code)
+	require.Contains(t, r.Stderr, "MPI was started for programs of one thread")
 }
 
 func besideGompi(c *mpi.Comm) error {

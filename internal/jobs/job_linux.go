@@ -20,7 +20,8 @@ import (
 type Job struct {
 	cmd            *exec.Cmd
 	ranks          int
-	pids           []int // by rank, once they are known
+	pids           []int    // by rank, once they are known
+	starts         []string // when these processes were started
 	stdout, stderr text
 	ended          chan struct{}
 	elapsed        time.Duration // until mpirun ended
@@ -80,23 +81,24 @@ func (j *Job) Find(within time.Duration) ([]int, error) {
 			return nil, fmt.Errorf("the job ended before all ranks ran: %s%s", j.stdout.String(), j.stderr.String())
 		default:
 		}
-		if pids := j.look(); pids != nil {
-			j.pids = pids
+		if pids, starts := j.look(); pids != nil {
+			j.pids, j.starts = pids, starts
 			return pids, nil
 		}
 	}
 	return nil, fmt.Errorf("not all of the %d ranks run after %v", j.ranks, within)
 }
 
-// look returns the process ids by rank, or nil if some are missing.
-func (j *Job) look() []int {
+// look returns the process ids by rank, and when these were started, or nil if some are missing.
+func (j *Job) look() (pids []int, starts []string) {
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
-		return nil
+		return nil, nil
 	}
-	pids, found := make([]int, j.ranks), 0
+	found := 0
+	pids, starts = make([]int, j.ranks), make([]string, j.ranks)
 	for _, path := range stats {
-		parent, ok := parentOf(path)
+		parent, start, ok := statOf(path)
 		if !ok || parent != j.cmd.Process.Pid {
 			continue
 		}
@@ -108,27 +110,27 @@ func (j *Job) look() []int {
 		if err != nil {
 			continue
 		}
-		pids[rank] = pid
+		pids[rank], starts[rank] = pid, start
 		found++
 	}
 	if found < j.ranks {
-		return nil
+		return nil, nil
 	}
-	return pids
+	return pids, starts
 }
 
-// parentOf reads the parent from /proc/PID/stat: pid (name) state parent ...; the name may contain anything.
-func parentOf(path string) (int, bool) {
+// statOf reads the parent and when the process was started, in ticks, from /proc/PID/stat: pid (name) state parent ..., the start as field 22; the name may contain anything.
+func statOf(path string) (parent int, start string, ok bool) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return 0, false // it has ended
+		return 0, "", false // it has ended
 	}
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
-	if len(fields) < 2 {
-		return 0, false
+	if len(fields) < 20 {
+		return 0, "", false
 	}
-	parent, err := strconv.Atoi(fields[1])
-	return parent, err == nil
+	parent, err = strconv.Atoi(fields[1])
+	return parent, fields[19], err == nil
 }
 
 // rankOf reads the rank from the environment of a process, which mpirun's child has once it runs the program.
@@ -239,8 +241,8 @@ func (j *Job) Close() {
 		<-j.ended
 	}
 	for rank := range j.pids {
-		// A process id is given again only after thousands of others.
-		if parent, ok := parentOf(fmt.Sprintf("/proc/%d/stat", j.pids[rank])); ok && (parent == j.cmd.Process.Pid || parent == 1) {
+		// Whoever has its number now may be another process: of those that mpirun has left behind the parent says nothing.
+		if _, start, ok := statOf(fmt.Sprintf("/proc/%d/stat", j.pids[rank])); ok && start == j.starts[rank] {
 			_ = j.Signal(rank, syscall.SIGKILL)
 		}
 	}

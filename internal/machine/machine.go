@@ -177,8 +177,9 @@ func groups(self, root, controller string) iter.Seq2[string, bool] {
 			if len(part) != 3 {
 				continue
 			}
-			mounts := []string{""}
-			if v2 := part[1] == ""; !v2 {
+			mounts := []string{"", "unified"} // the latter where version 1 has other controllers
+			v2 := part[1] == ""
+			if !v2 {
 				if !strings.Contains(","+part[1]+",", ","+controller+",") {
 					continue
 				}
@@ -186,7 +187,7 @@ func groups(self, root, controller string) iter.Seq2[string, bool] {
 			}
 			for dir := filepath.Join("/", part[2]); ; dir = filepath.Dir(dir) {
 				for _, mount := range mounts {
-					if !yield(filepath.Join(root, mount, dir), mount == "") {
+					if !yield(filepath.Join(root, mount, dir), v2) {
 						return
 					}
 				}

@@ -40,6 +40,7 @@ func TestQuota(t *testing.T) {
 		{"v2, none", "0::/job\n", map[string]string{"job/cpu.max": "max 100000\n"}, quota{}},
 		{"v2, two of them", "0::/a/b\n", map[string]string{"a/b/cpu.max": "40000 100000\n", "a/cpu.max": "5000 10000\n"}, quota{share: 0.4, period: 0.1}},
 		{"v2, more than a processor", "0::/job\n", map[string]string{"job/cpu.max": "400000 100000\n"}, quota{share: 4, period: 0.1}},
+		{"v2, beside v1", "1:name=x:/y\n0::/job\n", map[string]string{"unified/job/cpu.max": "40000 100000\n"}, quota{share: 0.4, period: 0.1}},
 		{"v1", "3:cpu,cpuacct:/job\n1:memory:/job\n", map[string]string{
 			"cpu/job/cpu.cfs_quota_us": "4000\n", "cpu/job/cpu.cfs_period_us": "10000\n"}, quota{share: 0.4, period: 0.01}},
 		{"v1, named after both controllers", "3:cpu,cpuacct:/job\n", map[string]string{

@@ -20,13 +20,18 @@ func memoryLeft(system, self, root string) int {
 		}
 	}
 	for dir, v2 := range groups(self, root, "memory") {
-		limit, used := "memory.limit_in_bytes", "memory.usage_in_bytes"
+		limit, used, idle := "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"
 		if v2 {
-			limit, used = "memory.max", "memory.current"
+			limit, used, idle = "memory.max", "memory.current", "inactive_file"
 		}
 		l, u := positive(read(dir, limit)), positive(read(dir, used))
+		for line := range strings.Lines(read(dir, "memory.stat")) {
+			if name, bytes, _ := strings.Cut(line, " "); name == idle { // of files, given back when there is need
+				u -= positive(bytes)
+			}
+		}
 		if l > 0 { // without a limit there is no number, or no file
-			left = min(left, max(0, l-u))
+			left = min(left, max(0, l-max(0, u)))
 		}
 	}
 	return int(min(left, math.MaxInt64/2))

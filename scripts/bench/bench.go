@@ -192,14 +192,21 @@ func (b *bench) beside(ctx context.Context, load bool, f func() error) error {
 		return f()
 	}
 	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	cmd := exec.CommandContext(ctx, "taskset", "-c", "1", b.program("load"), "--off", "0s", "--for", "2h")
 	if err := cmd.Start(); err != nil {
-		stop()
 		return err
 	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
 	err := f()
+	select {
+	case early := <-ended:
+		return errors.Join(err, errors.New("the load on core 1 ended before what it was to disturb"), early)
+	default:
+	}
 	stop()
-	_ = cmd.Wait() // it was killed
+	<-ended
 	return err
 }
 

@@ -38,7 +38,9 @@ func (r refusal) Is(target error) bool { return target == errRefused }
 func refuse(format string, args ...any) error { return refusal{fmt.Sprintf(format, args...)} }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// A reader that goes away must be an error of a write and not the end, or a load would be left.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	err := command(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	interrupted := ctx.Err() != nil
 	stop()

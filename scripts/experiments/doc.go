@@ -4,7 +4,7 @@
 //	make evaluation                          everything: measure, draw, fill in
 //	build/experiments --list                 the parts, and how long each takes
 //	build/experiments --part slow --fresh    one part, anew
-//	build/experiments --budget 20            everything, shorter
+//	build/experiments --fresh --budget 20    everything, anew and shorter
 //	build/experiments --draw                 only figures and tables, from what has been measured
 //	build/experiments --patience 30          waits, 30 minutes in all, while others on the host of this machine slow it down
 //

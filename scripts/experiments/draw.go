@@ -311,7 +311,7 @@ func drawSpeedup(s *store, kind, title, model string) (chart.Figure, bool) {
 		time := chart.Panel{Title: "Time, " + cycle.title, X: "workstations", Y: "time (s)", LogX: true, LogY: true, XTicks: []float64{2, 4, 8}}
 		efficiency := chart.Panel{Title: "Efficiency, " + cycle.title, X: "workstations", Y: "efficiency", LogX: true, XTicks: []float64{2, 4, 8},
 			YMin: 0, YMax: 1.2, Level: []chart.Mark{{At: 1, Name: "ideal", Colour: chart.Green}}, Below: true, Left: true}
-		for i, v := range []struct {
+		for _, v := range []struct {
 			variant, title string
 			style          chart.Style
 			colour         chart.Colour
@@ -319,7 +319,6 @@ func drawSpeedup(s *store, kind, title, model string) (chart.Figure, bool) {
 			{"dedicated", "dedicated", chart.Dashed, chart.Black},
 			{"off-" + cycle.name, "no balancing", chart.Line, chart.Orange}, {"on-" + cycle.name, "balancing", chart.Line, chart.Blue},
 		} {
-			_ = i
 			var x []float64
 			var times, efficiencies []spread
 			for _, ranks := range widths {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"shiftwork/pipeline"
@@ -39,12 +40,7 @@ func followed(s *store, part, cell, variant, title string, rank int) (chart.Pane
 
 // upper is the rate that a rank has without load: the ninth decile, so that a single odd sample does not set the scale.
 func upper(rates []float64) float64 {
-	sorted := append([]float64(nil), rates...)
-	for i := range sorted {
-		for j := i; j > 0 && sorted[j] < sorted[j-1]; j-- {
-			sorted[j], sorted[j-1] = sorted[j-1], sorted[j]
-		}
-	}
+	sorted := slices.Sorted(slices.Values(rates))
 	return max(sorted[int(0.9*float64(len(sorted)-1))], math.SmallestNonzeroFloat64)
 }
 
@@ -136,7 +132,7 @@ const shownPart, shownVariant = "slow", "on"
 
 func drawShares(s *store) (chart.Figure, bool) {
 	f := chart.Figure{Title: "Work and rates over time, load of 60 periods a cycle on workstation 1", Width: 19, Height: 6.5,
-		Note: "Four workstations of 0.4 CPU. Work: the part of all rows that a rank owns; ideal beside the load: 1/7, 2/7, 2/7, 2/7. Rates: work units per second of computing time."}
+		Note: "Four workstations of 0.4 CPU. Work: the part of all rows that a rank owns; ideal beside the load: 2/7, 1/7, 2/7, 2/7. Rates: work units per second of computing time."}
 	for _, w := range []work{sor4000, mm} {
 		work := chart.Panel{Title: w.String() + ": work", X: "time (s)", Y: "share of the work", Band: "load there", YMin: 0, YMax: 0.8}
 		rates := chart.Panel{Title: w.String() + ": filtered rates", X: "time (s)", Y: "rate (1: highest)", Band: "load there", YMin: 0, YMax: 1.7}
@@ -170,7 +166,7 @@ func drawShares(s *store) (chart.Figure, bool) {
 
 func drawGantt(s *store) (chart.Figure, bool) {
 	f := chart.Figure{Title: "Where the time goes: compute, wait, move", Width: 22, Height: 6,
-		Note: "Each bar is the time between two interactions of a rank, divided by its use: in proportion, not in the order in which it happened. The load is on rank 1, where grey bars lie above."}
+		Note: "Each bar is the time between two interactions of a rank, divided by its use: in proportion, not in the order in which it happened. White: in none of them. The load is on rank 1, where grey bars lie above."}
 	for _, w := range []work{sor4000, sor8000} {
 		p := chart.Panel{Title: w.String(), X: "time (s)",
 			Keys: []chart.Key{{Name: "compute", Colour: chart.Blue}, {Name: "wait", Colour: chart.Orange}, {Name: "move", Colour: chart.Red}, {Name: "load there", Colour: chart.Grey}}}
@@ -194,7 +190,7 @@ func drawGantt(s *store) (chart.Figure, bool) {
 			continue
 		}
 		for _, b := range bands(s, shownPart, w.String(), shownVariant, end) {
-			p.Boxes = append(p.Boxes, chart.Box{X: chart.Span{From: max(0, b.From), To: min(end, b.To)}, Y: chart.Span{From: 0.36, To: 0.46}, Colour: chart.Grey})
+			p.Boxes = append(p.Boxes, chart.Box{X: chart.Span{From: max(0, b.From), To: min(end, b.To)}, Y: chart.Span{From: 0.54, To: 0.64}, Colour: chart.Grey})
 		}
 		for rank := range ranks {
 			p.Rows = append(p.Rows, fmt.Sprintf("rank %d", rank))

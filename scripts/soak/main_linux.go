@@ -15,7 +15,10 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"shiftwork/internal/jobs"
+	"shiftwork/internal/machine"
 	"shiftwork/internal/mpirun"
 )
 
@@ -95,18 +98,24 @@ func (o options) command(sweeps, balance string, more ...string) []string {
 func (o options) soak(w io.Writer) (bool, error) {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, os.Interrupt, syscall.SIGTERM)
-	var loads sync.WaitGroup
+	cpus, err := machine.CPUs()
+	if err != nil {
+		return false, err
+	}
+	var loads errgroup.Group
 	quiet := make(chan struct{})
-	rest := sync.OnceFunc(func() { close(quiet); loads.Wait() })
-	defer rest()
+	rest := sync.OnceValue(func() error { close(quiet); return loads.Wait() })
+	defer func() { _ = rest() }() // its error has been returned, or another one
 	for i := range o.loads {
-		loads.Go(func() { compete(o.load, o.seed, uint64(i), quiet) })
+		loads.Go(func() error { return compete(o.load, cpus, o.seed, uint64(i), quiet) })
 	}
 	fields, ranks, err := o.job(stop)
 	if err != nil {
 		return false, err
 	}
-	rest() // what one rank comes to does not depend on loads
+	if err := rest(); err != nil { // what one rank comes to does not depend on loads
+		return false, err
+	}
 	good := true
 	table := fmt.Sprintf("%5s %14s %14s %14s %8s\n", "rank", "resident, MiB", "then kept, MiB", "at last, MiB", "growth")
 	for r, s := range ranks {

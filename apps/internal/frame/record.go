@@ -15,6 +15,7 @@ import (
 	"shiftwork/apps/internal/output"
 	"shiftwork/comm"
 	"shiftwork/hooks"
+	"shiftwork/loops"
 	"shiftwork/trace"
 )
 
@@ -40,6 +41,9 @@ func CheckFiles(c comm.Comm, s *cli.Shared, result string, inputs ...File) error
 				faults = append(faults, err)
 			}
 		}
+		if s.Trace != "" {
+			faults = append(faults, spared(s.Trace, c.Size(), append(append(inputs, File{"filter", s.Filter.File}), written[:3]...)))
+		}
 	}
 	return Refused(c, errors.Join(faults...))
 }
@@ -54,11 +58,23 @@ func taken(f File, others []File) error {
 	return nil
 }
 
+// spared is the error if one of the files is what a rank of so many writes while it traces, and removes then.
+func spared(path string, ranks int, files []File) error {
+	for _, f := range files {
+		for r := 0; f.Path != "" && r < ranks; r++ {
+			if part := trace.PartPath(path, r); output.Same(f.Path, part) {
+				return cli.Refuse(f.Flag, f.Path, fmt.Sprintf("another file than %s, which --trace %s needs for a while", part, path))
+			}
+		}
+	}
+	return nil
+}
+
 // Recorder is what --record, --progress and --trace ask for; nil where they ask this rank for nothing. Every rank calls it, and done after the loop, with
 // the loop's error. What could not be written is for Finish, and this rank's alone: a result does not go with a recording that does.
 func Recorder(c comm.Comm, s *cli.Shared, work Work) (r hooks.Recorder, done func(loop error) (unwritten error), err error) {
 	var all []hooks.Recorder
-	closing := func() error { return nil }
+	closing := func(error) error { return nil }
 	if c.Rank() == 0 && s.Progress {
 		if s.Restart != "" {
 			work.Steps = 0 // some were done before
@@ -66,14 +82,9 @@ func Recorder(c comm.Comm, s *cli.Shared, work Work) (r hooks.Recorder, done fun
 		all = append(all, &progress{w: os.Stderr, work: work})
 	}
 	if c.Rank() == 0 && s.Record != "" {
-		var to *recording
-		if to, err = startRecording(s.Record); err == nil {
-			all = append(all, to)
-			closing = to.close
-		}
-	}
-	if err := Agree(c, err); err != nil {
-		return nil, nil, err
+		to := &recording{path: s.Record}
+		all = append(all, to)
+		closing = to.close
 	}
 	var tr *trace.Trace
 	if s.Trace != "" {
@@ -83,9 +94,17 @@ func Recorder(c comm.Comm, s *cli.Shared, work Work) (r hooks.Recorder, done fun
 		all = append(all, tr)
 	}
 	done = func(loop error) error {
-		err := flagged("record", closing())
+		err := flagged("record", closing(loop))
 		if loop != nil {
-			if tr != nil {
+			var refused *loops.FolderError
+			switch {
+			case tr == nil:
+			case errors.As(loop, &refused):
+				tr.Discard()
+				if lost := (*comm.Error)(nil); !errors.As(loop, &lost) {
+					_ = comm.Barrier(c) // every rank has that error, and the first to return ends all
+				}
+			default:
 				tr.Abandon()
 			}
 			return nil // the loop's error is what matters
@@ -104,32 +123,48 @@ func Recorder(c comm.Comm, s *cli.Shared, work Work) (r hooks.Recorder, done fun
 	return hooks.Tee(all...), done, nil
 }
 
-// recording writes events to a file, which is never more than a second behind: somebody may be reading it.
+// recording writes events to a file, which is never more than a second behind: somebody may be reading it. What is there under its name stays until the first event: a loop that
+// refuses its input has none.
 type recording struct {
-	*hooks.JSONL
+	path    string
+	to      *hooks.JSONL // nil: not begun
 	f       *os.File
 	w       *bufio.Writer
 	flushed time.Time
+	err     error // of beginning
 }
 
-func startRecording(path string) (*recording, error) {
-	f, err := os.Create(path)
-	if err != nil {
-		return nil, err
+func (r *recording) begin() {
+	if r.to != nil || r.err != nil {
+		return
 	}
-	w := bufio.NewWriter(f)
-	return &recording{JSONL: hooks.NewJSONL(w), f: f, w: w}, nil
+	if r.f, r.err = os.Create(r.path); r.err == nil {
+		r.w = bufio.NewWriter(r.f)
+		r.to = hooks.NewJSONL(r.w)
+	}
 }
 
 func (r *recording) Record(e hooks.Event) {
-	r.JSONL.Record(e)
+	if r.begin(); r.err != nil {
+		return
+	}
+	r.to.Record(e)
 	if time.Since(r.flushed) >= time.Second {
 		_ = r.w.Flush() // it keeps its error, for close
 		r.flushed = time.Now()
 	}
 }
 
-func (r *recording) close() error { return errors.Join(r.Err(), r.w.Flush(), r.f.Close()) }
+// close ends the file, which a loop that has come to its end has in any case.
+func (r *recording) close(loop error) error {
+	if loop == nil {
+		r.begin()
+	}
+	if r.to == nil {
+		return r.err
+	}
+	return errors.Join(r.to.Err(), r.w.Flush(), r.f.Close())
+}
 
 // Write writes the rows of all ranks to a .npy file of n x m values, which appears under its name when it is complete.
 func Write(c comm.Comm, path string, n, m int, own []Rows) error {

@@ -41,7 +41,7 @@ func Checkpoint(app string, s *cli.Shared, program string) loops.Checkpoint {
 // ones. The loop looks closer.
 func CheckFolders(c comm.Comm, s *cli.Shared) error {
 	var faults []error
-	if c.Rank() == 0 && s.Restart != "" && filepath.Clean(s.Restart) != filepath.Clean(s.Checkpoint) {
+	if c.Rank() == 0 && s.Restart != "" && (s.Checkpoint == "" || filepath.Clean(s.Restart) != filepath.Clean(s.Checkpoint)) {
 		all, err := checkpoint.Generations(s.Restart)
 		if err == nil && len(all) == 0 {
 			err = checkpoint.None(s.Restart, nil)

@@ -5,8 +5,7 @@ import (
 	"path/filepath"
 )
 
-// Same reports whether two paths name one file, which is there or would be made. What is no regular file is never the same:
-// nothing is lost where two write to /dev/null.
+// Same reports whether two paths name one file, which is there or would be made. What is no regular file is never the same.
 func Same(a, b string) bool {
 	x, noX := os.Stat(a)
 	y, noY := os.Stat(b)

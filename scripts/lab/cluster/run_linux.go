@@ -325,7 +325,7 @@ func (r *running) finish(finder *resultFinder) error {
 	res.Line = finder.line
 	for _, l := range r.job.Loads {
 		if l.FromLoop && res.Code == 0 && r.loop.at.IsZero() {
-			return refuse("load %q waits for the program's loop, and the program has not said when it begins: it must be run with --progress", l.String())
+			return fmt.Errorf("load %q waits for the program's loop, and the program has not said when it begins: it must be run with --progress", l.String())
 		}
 	}
 	if seconds, ok := res.TimeSeconds(); ok {

@@ -110,7 +110,7 @@ func TestOrders(t *testing.T) {
 	for function, order := range map[string]placement.Order{
 		"unknown": placement.Free, "triangle": placement.Free, "while": placement.Free, "jacobi": placement.Synchronous,
 		"converge": placement.Synchronous, "short": placement.Synchronous, "two": placement.Synchronous,
-		"elimination": placement.Synchronous, "said": placement.Pipelined,
+		"elimination": placement.Synchronous, "said": placement.Pipelined, "upwards": placement.Pipelined,
 	} {
 		assert.Equal(t, order, of(t, "bounds.go", function, Options{}).Order, function)
 	}

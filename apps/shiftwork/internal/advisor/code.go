@@ -133,7 +133,7 @@ func bounds(l *loop) []ast.Node {
 	return nil
 }
 
-// source is the text between two positions of the file, without the mark.
+// between is the text between two positions of the file, without the mark.
 func (c *coder) between(from, to token.Pos) string {
 	text := string(c.text[c.file][c.fset.PositionFor(from, false).Offset:c.fset.PositionFor(to, false).Offset])
 	if !strings.Contains(text, directive) {

@@ -357,7 +357,7 @@ func (r *reader) dependences(m mark, l *loop) finding {
 				a.subs = append(slices.Clone(a.subs), w.subs[len(a.subs):]...)
 			}
 			steps, _, ok := a.subs[dim].plus(w.subs[dim], -1).steps(stride)
-			switch {
+			switch steps *= sign(l.step); { // in the order of iterations
 			case !ok:
 				any = true
 				note("%s is read at rows that do not follow from %s while the loop writes it", a.name, l.name)
@@ -537,7 +537,7 @@ func (r *reader) distances(l, u *loop, in uses, carried []access) (all []distanc
 					return nil, false
 				}
 			}
-			all = append(all, distance{name: a.name, outer: outer, inner: inner})
+			all = append(all, distance{name: a.name, outer: outer * sign(l.step), inner: inner * sign(u.step)})
 		}
 	}
 	return all, true

@@ -232,6 +232,7 @@ func TestNoRecordings(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	recording, _ := recorded(f, lb.Auto())
 	f.Add(recording)
+	f.Add([]byte(`{"schema":"shiftwork","version":2}` + "\n" + `{"kind":"end","t":9,"report":{"balance":"on","elapsed_s":9,"ranks":[{"host":"a"},{"host":"b"}],"gain":{"start_s":9,"even_s":1}}}`))
 	f.Add([]byte(`{"schema":"shiftwork","version":2}` + "\n" + `{"kind":"start","setup":{"Ranks":2}}` + "\n" + `{"kind":"decision","t":1,"statuses":[{"Units":-1,"Compute":1e300},{}],"decision":{"Imbalance":5}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		run, err := Read(bytes.NewReader(b))

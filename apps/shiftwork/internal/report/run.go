@@ -144,6 +144,9 @@ func (l *Loop) event(e hooks.Event) error {
 		if e.Report == nil || len(e.Report.Ranks) == 0 || l.Ranks > 0 && len(e.Report.Ranks) != l.Ranks {
 			return errors.New("an end without a report of all ranks")
 		}
+		if g := e.Report.Gain; g != nil && len(g.Slowed) != len(e.Report.Ranks) {
+			return fmt.Errorf("an end that says of %d of %d ranks what their loads would have cost", len(g.Slowed), len(e.Report.Ranks))
+		}
 		if err := l.over(len(e.Report.Ranks)); err != nil {
 			return err
 		}

@@ -144,6 +144,28 @@ func down(x [][]float32) {
 	}
 }
 
+// upwards sweeps from the last row to the first: an iteration needs the one with the higher index, which comes before it.
+func upwards(u [][]float64) {
+	for t := 0; t < 100; t++ {
+		//shiftwork:distribute
+		for j := 998; j >= 1; j-- {
+			for i := 1; i < 999; i++ {
+				u[j][i] = 0.25 * (u[j][i-1] + u[j-1][i] + u[j][i+1] + u[j+1][i])
+			}
+		}
+	}
+}
+
+// crossed cannot be strip mined: the strip to the right of the row before, in the order of iterations, comes too late.
+func crossed(u [][]float64) {
+	//shiftwork:distribute
+	for j := 998; j >= 1; j-- {
+		for i := 1; i < 999; i++ {
+			u[j][i] += u[j+1][i+1]
+		}
+	}
+}
+
 // other is not []float64, and its loop variable no int.
 func other(x *[640][10000]int32) {
 	//shiftwork:distribute
