@@ -429,7 +429,7 @@ func (b *Balancer) remaining(target float64) float64 {
 	case b.pipelined():
 		time -= float64(b.period.hooks(target)) * b.period.phase // obeyed one interaction later
 	case b.loop.OneByOne:
-		time -= b.settling.mean // 0 before the first movement: that has been obeyed at once where it mattered, in short loops
+		time -= b.settling.mean // 0 before the first movement: a period, which delay takes then, would leave short loops alone
 	}
 	return min(max(0, time), forever)
 }

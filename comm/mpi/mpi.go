@@ -79,9 +79,6 @@ func Start() (*Comm, error) {
 	if code := C.sw_neighbours(C.int(machine.Number()), C.double(ownShare()), &ranks, &cores, &shares); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
-	if provided < C.MPI_THREAD_SERIALIZED {
-		return nil, errors.New("MPI was started for programs of one thread, and goroutines move between threads: call Start first, or MPI_Init_thread with MPI_THREAD_SERIALIZED (gompi: Start(true))")
-	}
 	if wait == C.SW_BLOCK {
 		spareProcessor()
 	} else {
@@ -101,9 +98,6 @@ func Start() (*Comm, error) {
 	var node C.int
 	if code := C.sw_node(&node); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
-	}
-	if provided < C.MPI_THREAD_SERIALIZED {
-		return nil, errors.New("MPI was started for programs of one thread, and goroutines move between threads: call Start first, or MPI_Init_thread with MPI_THREAD_SERIALIZED (gompi: Start(true))")
 	}
 	period, err := comm.AllreduceMax(c, machine.QuotaPeriod()) // s
 	if err != nil {
