@@ -4,7 +4,8 @@
 # make test-browser  the page of shiftwork report in a real browser; installs chromium on Debian and Ubuntu
 # make lint   gofmt, go vet, staticcheck
 # make setup  checks for Open MPI, and installs it on Debian and Ubuntu
-# make evaluation  measures what docs/evaluation.md shows (an hour, as root, on an idle machine), draws it and fills in its tables
+# make evaluation  measures what docs/evaluation.md shows, as far as it has not been measured (an hour, as root, on an idle machine), draws it and
+#             fills in its tables; EVALUATION=--fresh measures all of it anew
 # make bench  the Go benchmarks, for benchstat (docs/performance.md); bench-c holds the programs against plain C and MPI (installs
 #             libopenblas-dev on Debian and Ubuntu), bench-hooks those with hooks that never interact against loops without hooks,
 #             bench-waits our waits against MPI's
@@ -66,7 +67,7 @@ test-mpi: build
 # An interrupted evaluation goes on where it stopped.
 evaluation: build
 	CGO_ENABLED=0 go build -tags nompi -o build/ ./scripts/experiments
-	build/experiments
+	build/experiments $(EVALUATION)
 
 # Six samples of each benchmark: benchstat old.txt new.txt compares two such outputs. BENCH chooses some by name.
 BENCH ?= .

@@ -1,7 +1,7 @@
 // Command experiments measures what the paper's section on results measures, and what goes beyond it, on one machine; writes
 // CSV; draws it in the paper's form; and fills the tables of docs/evaluation.md.
 //
-//	make evaluation                          everything: measure, draw, fill in
+//	make evaluation EVALUATION=--fresh       everything: measure, draw, fill in; without --fresh what is missing
 //	build/experiments --list                 the parts, and how long each takes
 //	build/experiments --part slow --fresh    one part, anew
 //	build/experiments --fresh --budget 20    everything, anew and shorter

@@ -47,7 +47,7 @@ func parts(large int) []part {
 		{name: "eight", promised: true, about: "the master's share of a CPU, eight workstations (4.12)", cells: eight()},
 		{name: "coarse", promised: true, about: "a quota period of 100 ms, the paper's quantum (4.14)", cells: coarse()},
 		{name: "network", promised: true, about: "100 Mbit/s between four namespaces, constant load", cells: network()},
-		{name: "block", promised: true, about: "automatic block size against the best of others, three networks (4.2; Fig. 8)", cells: blocks(), explore: exploreBlocks, seconds: 600},
+		{name: "block", promised: true, about: "automatic block size against the best of others, three networks (4.2; Fig. 8)", cells: blocks(), explore: exploreBlocks, seconds: 400},
 		{name: "speedup", about: "1 to 8 workstations (4.19, 4.20; Figs 25-30, 32-34)", cells: speedup(large)},
 		{name: "grain", about: "automatic grain against a fixed one of 1.5 quanta (4.3; Fig. 9)", cells: grain()},
 		{name: "rate", about: "measured rate against the measuring period (4.10; Fig. 18)", cells: rate()},
@@ -288,7 +288,7 @@ func master() (cells []cell) {
 func mechanisms() (cells []cell) {
 	load := swinging(1, slowCycle, four.tau())
 	for _, w := range []work{sor4000, mm} {
-		c := cell{name: w.String(), place: four, work: w, seconds: 6, rounds: 2, variants: []variant{
+		c := cell{name: w.String(), place: four, work: w, seconds: 6, rounds: 3, least: 3, variants: []variant{
 			with("full").beside(load, 1.1),
 			with("paper", "--filter", "state", "--threshold", "0.1").beside(load, 1.1),
 			with("no filter", "--filter", "raw").beside(load, 1.2),

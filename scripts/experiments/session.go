@@ -79,12 +79,12 @@ func (s *session) open(p place) error {
 func (s *session) measure(ctx context.Context, c cell) error {
 	most := 0
 	for _, v := range c.variants {
-		most = max(most, s.scale.rounds(c.roundsOf(v)))
+		most = max(most, c.roundsOf(v, s.scale))
 	}
 	for round := range most {
 		var variants []variant
 		for i := range c.variants {
-			if v := c.variants[(round+i)%len(c.variants)]; round < s.scale.rounds(c.roundsOf(v)) {
+			if v := c.variants[(round+i)%len(c.variants)]; round < c.roundsOf(v, s.scale) {
 				variants = append(variants, v)
 			}
 		}

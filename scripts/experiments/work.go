@@ -208,6 +208,7 @@ type cell struct {
 	work       work
 	seconds    float64 // of a dedicated run, at full length
 	rounds     int
+	least      int // rounds that are left, however short the plan; 0: one
 	variants   []variant
 	local      bool // the work's size is measured in this place, because it costs much more there
 }
@@ -225,16 +226,18 @@ func (c cell) overhead() float64 {
 func (c cell) planned(s scale) float64 {
 	sum := 0.0
 	for _, v := range c.variants {
-		sum += float64(s.rounds(c.roundsOf(v))) * c.run(v, s)
+		sum += float64(c.roundsOf(v, s)) * c.run(v, s)
 	}
 	return sum
 }
 
-func (c cell) roundsOf(v variant) int {
+// roundsOf is in how many rounds a variant runs, at some scale.
+func (c cell) roundsOf(v variant, s scale) int {
+	full := c.rounds
 	if v.rounds > 0 {
-		return v.rounds
+		full = v.rounds
 	}
-	return c.rounds
+	return max(s.rounds(full), min(full, c.least))
 }
 
 // run is how long a run takes, in s.
