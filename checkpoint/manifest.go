@@ -155,6 +155,15 @@ func Newest(dir string) (*Manifest, error) {
 	return nil, None(dir, faults)
 }
 
+// Unused is an error where a folder has checkpoints, which those of another run would replace.
+func Unused(dir string) error {
+	all, err := Generations(dir)
+	if err == nil && len(all) > 0 {
+		err = fmt.Errorf("there are checkpoints already, the newest is %s: go on from there, or take another folder", name(all[0]))
+	}
+	return err
+}
+
 // None is the error for a folder in which nothing good was found, and why.
 func None(dir string, faults []error) error {
 	if len(faults) == 0 {

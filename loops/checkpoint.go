@@ -27,7 +27,8 @@ type Checkpoint struct {
 	// it is known, is kept free before the end of it. The reason is then StoppedByTime.
 	Limit time.Duration
 
-	Dir   string        // folder for checkpoints, which all ranks see; "": none are written
+	// Dir is the folder for checkpoints, which all ranks see; "": none are written. Where it has some, it must be Restart too: a run does not replace those of another.
+	Dir   string
 	Every time.Duration // from the end of one to the beginning of the next; 0: only where the loop stops
 	// Failed, if set, is called on rank 0 when a checkpoint could not be written and the loop goes on: the one before is
 	// there still. Without it, and where the loop stops, the loop ends with the error.
@@ -36,6 +37,8 @@ type Checkpoint struct {
 	// Restart is the folder to go on from; "": the loop begins at the beginning. It does so, too, if this is Dir and there is no
 	// checkpoint yet: one command serves for the first run and those that follow.
 	Restart string
+	// Resumed, if set, is called on rank 0 when the loop goes on from a checkpoint: after which step, and why newer ones were passed over, nil if there are none.
+	Resumed func(step int, passed error)
 	// Program says, in words, what else a restart must have in common with the run that wrote the checkpoint: sizes, parameters,
 	// what the fixed rows hold.
 	Program string
@@ -69,6 +72,17 @@ func (k *Checkpoint) validate() error {
 	return errors.Join(faults...)
 }
 
+// WriteError is why a checkpoint could not be written. It is the same on every rank.
+type WriteError struct {
+	Step int // after which
+	Err  error
+}
+
+func (e *WriteError) Error() string {
+	return fmt.Sprintf("checkpoint after step %d: %v", e.Step, e.Err)
+}
+func (e *WriteError) Unwrap() error { return e.Err }
+
 // FolderError is why a loop cannot go on from the checkpoints in a folder, or write some there. It is the same on every rank.
 type FolderError struct {
 	Use string // "restart from" or "checkpoints in"
@@ -92,16 +106,15 @@ func share(c comm.Comm, b []byte) ([]byte, error) {
 	return b, comm.Bcast(c, 0, b)
 }
 
-// find returns the newest good generation to restart from, nil if there is none at all. Ranks share the checking of its parts. The
+// find returns the newest good generation to restart from, nil if there is none at all, and on rank 0 what is wrong with newer ones. Ranks share the checking of its parts. The
 // error is every rank's.
-func find(c comm.Comm, dir string) (*checkpoint.Manifest, error) {
+func find(c comm.Comm, dir string) (m *checkpoint.Manifest, passed, err error) {
 	var generations []int
-	var err error
 	if c.Rank() == 0 {
 		generations, err = checkpoint.Generations(dir)
 	}
 	if err := comm.Agree(c, err); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var faults []error
 	for {
@@ -117,16 +130,16 @@ func find(c comm.Comm, dir string) (*checkpoint.Manifest, error) {
 			generations = generations[1:]
 		}
 		if text, err = share(c, text); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if len(text) == 0 {
 			var e comm.Encoder
 			e.Bool(len(faults) > 0)
 			some, err := share(c, e.Message())
 			if err != nil || !comm.NewDecoder(some).Bool() {
-				return nil, err
+				return nil, nil, err
 			}
-			return nil, comm.Agree(c, checkpoint.None(dir, faults))
+			return nil, nil, comm.Agree(c, checkpoint.None(dir, faults))
 		}
 		m, err := checkpoint.Decode(dir, text)
 		if err == nil {
@@ -135,7 +148,7 @@ func find(c comm.Comm, dir string) (*checkpoint.Manifest, error) {
 			}
 		}
 		if err = comm.Agree(c, err); err == nil {
-			return m, nil
+			return m, errors.Join(faults...), nil
 		}
 		faults = append(faults, err)
 	}

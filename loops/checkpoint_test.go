@@ -510,6 +510,37 @@ func TestRefusedRestarts(t *testing.T) {
 	}))
 }
 
+// A run does not replace the checkpoints of another; one that goes on is told from where, and what it could not use.
+func TestAFolderThatHasCheckpoints(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "c")
+	k := loops.Checkpoint{Dir: dir, Every: 30 * time.Millisecond, Stop: func() string { return "" }}
+	run := func() error {
+		return everywhere(0, 3, func(c comm.Comm) error { _, err := steady(c, 12, lb.Config{}, k); return err })
+	}
+	require.NoError(t, run())
+	all, err := checkpoint.Generations(dir)
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	var folder *loops.FolderError
+	err = run()
+	require.ErrorAs(t, err, &folder)
+	require.ErrorContains(t, err, "checkpoints in "+dir+": there are checkpoints already, the newest is gen-")
+
+	var resumed []int
+	var passed error
+	k.Restart, k.Resumed = dir, func(step int, why error) { resumed, passed = append(resumed, step), why }
+	require.NoError(t, run())
+	require.NoError(t, passed)
+	newest, err := checkpoint.Newest(dir)
+	require.NoError(t, err)
+	damaged := filepath.Join(dir, fmt.Sprintf("gen-%08d", newest.Generation), newest.Parts[0].File)
+	require.NoError(t, os.Truncate(damaged, 10))
+	require.NoError(t, run())
+	require.ErrorContains(t, passed, damaged)
+	require.Len(t, resumed, 2)
+	require.Less(t, resumed[1], newest.Step)
+}
+
 func TestBadCheckpoints(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o666))

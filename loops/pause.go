@@ -97,7 +97,13 @@ func (p *pauses) open() error {
 	}
 	next := make([]float64, 1)
 	if p.c.Rank() == 0 {
-		if p.store, err = checkpoint.Open(k.Dir); err == nil {
+		if k.Restart != k.Dir {
+			err = checkpoint.Unused(k.Dir)
+		}
+		if err == nil {
+			p.store, err = checkpoint.Open(k.Dir)
+		}
+		if err == nil {
 			if p.from != nil && k.Restart == k.Dir {
 				p.store.Trust(p.from.Generation)
 			}
@@ -115,7 +121,8 @@ func (p *pauses) open() error {
 }
 
 func (p *pauses) openRestart() (err error) {
-	if p.from, err = find(p.c, p.k.Restart); err != nil {
+	var passed error
+	if p.from, passed, err = find(p.c, p.k.Restart); err != nil {
 		return err
 	}
 	switch m := p.from; {
@@ -131,6 +138,9 @@ func (p *pauses) openRestart() (err error) {
 		return fmt.Errorf("the checkpoint was written after step %d, asked for are %d in all", m.Step, p.total)
 	}
 	p.first = p.from.Step
+	if p.k.Resumed != nil && p.c.Rank() == 0 {
+		p.k.Resumed(p.first, passed)
+	}
 	return nil
 }
 
@@ -387,9 +397,9 @@ func (p *pauses) carryOut(d decision, step int, own []Range) error {
 	case err == nil:
 		p.count++
 	case d.stop != "" || p.k.Failed == nil:
-		return fmt.Errorf("checkpoint after step %d: %w", step, err)
+		return &WriteError{step, err}
 	case p.c.Rank() == 0:
-		p.k.Failed(fmt.Errorf("checkpoint after step %d: %w", step, err))
+		p.k.Failed(&WriteError{step, err})
 	}
 	return nil
 }

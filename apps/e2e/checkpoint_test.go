@@ -126,6 +126,7 @@ func TestRefusedCheckpoints(t *testing.T) {
 		{"a single loop", []string{"mm", "--checkpoint", none}, []string{"--checkpoint", "--repeat above 1"}},
 		{"a single loop", []string{"mm", "--time-limit", "1s"}, []string{"--time-limit", "--repeat above 1"}},
 		{"no folder", []string{"sor", "--checkpoint", filepath.Join(none, "c")}, []string{"--checkpoint", "in a folder that exists"}},
+		{"in use", []string{"sor", "--n", "50", "--checkpoint", dir}, []string{"--checkpoint", "only a folder without checkpoints"}},
 		{"every", []string{"sor", "--checkpoint", none, "--every", "0s"}, []string{"--every", `"0s"`, "above 0"}},
 		{"limit", []string{"sor", "--time-limit", "5"}, []string{"--time-limit", `"5"`, "with its unit"}},
 	} {

@@ -132,7 +132,7 @@ func run(c comm.Comm, f *flags) error {
 	ended := c.Now()
 	unwritten := done(err)
 	if err != nil {
-		return frame.Ran(err)
+		return frame.Ran(c, err)
 	}
 	var product []frame.Rows
 	for _, r := range rep.Own {

@@ -139,7 +139,7 @@ func run(c comm.Comm, f *flags) error {
 	ended := c.Now()
 	unwritten := done(err)
 	if err != nil {
-		return frame.Ran(err)
+		return frame.Ran(c, err)
 	}
 	var own []frame.Rows
 	for _, r := range rep.Own {

@@ -40,6 +40,9 @@ func (a *arguments) Validate() error {
 	if output, failed := os.Stat(a.Output); err == nil && failed == nil && os.SameFile(recording, output) {
 		return fmt.Errorf("%s is the recording: the file for Prometheus must be another", a.Output)
 	}
+	if output, failed := os.Lstat(a.Output); failed == nil && !output.Mode().IsRegular() {
+		return fmt.Errorf("%s is there already and is not a regular file: it would be replaced", a.Output)
+	}
 	if folder, err := os.Stat(filepath.Dir(a.Output)); err != nil || !folder.IsDir() {
 		return fmt.Errorf("%s: there is no folder %s for it", a.Output, filepath.Dir(a.Output))
 	}

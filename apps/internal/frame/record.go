@@ -183,6 +183,9 @@ func Write(c comm.Comm, path string, n, m int, own []Rows) error {
 	}
 	temp = strings.TrimRight(string(name), "\x00")
 	err = writeRows(temp, n, m, own)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", path, err)
+	}
 	failed := comm.Agree(c, err) // to be told when the file is gone
 	if c.Rank() == 0 {
 		if failed != nil {

@@ -31,6 +31,11 @@ func Checkpoint(app string, s *cli.Shared, program string) loops.Checkpoint {
 	if s.TimeLimit > 0 {
 		k.Limit = max(1, time.Duration(s.TimeLimit)-time.Since(started))
 	}
+	k.Resumed = func(step int, passed error) {
+		if passed != nil {
+			fmt.Fprintf(os.Stderr, "%s: going on after step %d from %s; what is newer there is no good: %s\n", app, step, s.Restart, once(passed))
+		}
+	}
 	k.Failed = func(err error) {
 		fmt.Fprintf(os.Stderr, "%s: %s; going on, the one before stays\n", app, once(err))
 	}
@@ -57,16 +62,22 @@ func CheckFolders(c comm.Comm, s *cli.Shared) error {
 		}
 		if err != nil || !info.IsDir() {
 			faults = append(faults, cli.Refuse("checkpoint", s.Checkpoint, "a folder, or the name of a new one in a folder that exists"))
+		} else if s.Restart == "" && checkpoint.Unused(s.Checkpoint) != nil {
+			faults = append(faults, cli.Refuse("checkpoint", s.Checkpoint, "a folder without checkpoints, or --restart with the same folder, to go on from there"))
 		}
 	}
 	return Refused(c, errors.Join(faults...))
 }
 
-// Ran makes the error of a loop that could not use the folders of its checkpoints bad usage.
-func Ran(err error) error {
+// Ran makes the error of a loop that could not use the folders of its checkpoints bad usage, and one that all ranks have one rank's.
+func Ran(c comm.Comm, err error) error {
 	var folder *loops.FolderError
-	if errors.As(err, &folder) {
+	var unwritten *loops.WriteError
+	switch {
+	case errors.As(err, &folder):
 		return &spmd.UsageError{Err: folder}
+	case errors.As(err, &unwritten):
+		return Agree(c, err)
 	}
 	return err
 }

@@ -113,6 +113,7 @@ func Of(rep *hooks.Report, more ...Parameter) *Summary {
 		if row.RateMax == 0 { // without interactions there is one rate only
 			row.RateMin, row.RateMax = row.Rate, row.Rate
 		}
+		row.RateMin, row.RateMax = min(row.RateMin, row.Rate), max(row.RateMax, row.Rate) // the mean has in it what is before the first interaction and after the last
 		if units > 0 {
 			row.Share = r.Units / units
 		}
