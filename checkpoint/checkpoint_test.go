@@ -336,3 +336,13 @@ func scratch(t *testing.T) string {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	return dir
 }
+
+// A run that begins anew in a folder whose newest generation is too short keeps the good one before it.
+func TestAShortGenerationIsNotTheOneThatIsKept(t *testing.T) {
+	dir := written(t, filepath.Join(t.TempDir(), "c"), 2)
+	require.NoError(t, os.Truncate(filepath.Join(dir, name(1), "part-00001"), 100))
+	written(t, dir, 1)
+	all, err := Generations(dir)
+	require.NoError(t, err)
+	assert.Equal(t, []int{2, 0}, all)
+}

@@ -82,5 +82,5 @@ func TestKilledAtFiftyRandomMoments(t *testing.T) {
 	}
 	t.Logf("%d generations; %d of %d kills left a generation half written or half removed", last, amidst, kills)
 	assert.Greater(t, amidst, kills/2)
-	assert.Greater(t, last, kills, "it wrote at all")
+	assert.GreaterOrEqual(t, last, kills, "it wrote at all")
 }

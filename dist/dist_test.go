@@ -473,3 +473,25 @@ func TestTakeTailByUnitsTakesTheNearest(t *testing.T) {
 	assert.Empty(t, s.TakeTail(w, 99, 1))
 	assert.Equal(t, []Range{Span(0, 1)}, s.TakeTail(w, 99, 0))
 }
+
+func TestCutLeavesLeastToEachWorker(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ranks := rapid.IntRange(1, 9).Draw(t, "ranks")
+		first := rapid.IntRange(0, ranks-1).Draw(t, "first")
+		span := Span(2, 2+rapid.IntRange(0, 60).Draw(t, "n"))
+		w := drawWeights(t, span)
+		shares := rapid.SliceOfN(rapid.Float64Range(0, 10), ranks, ranks).Draw(t, "shares")
+		d := Divider{Least: rapid.IntRange(0, 12).Draw(t, "least")}
+		b := d.Cut(Block{Bounds: make([]int, ranks+1)}, span, first, shares, w)
+		least := min(d.Least, span.Len()/(ranks-first))
+		for r := first; r < ranks; r++ {
+			require.GreaterOrEqual(t, b.Range(r).Len(), least, "worker %d", r)
+		}
+	})
+}
+
+func TestMovesLeft(t *testing.T) {
+	own, next := Span(4, 6), Span(5, 9) // gives 1 of 2 to the left, gets 3 from the right
+	assert.True(t, Moves(own, next, 1, 0)[0].Send)
+	assert.False(t, Moves(own, next, 1, 2)[0].Send, "data of both sides lie in what it keeps")
+}

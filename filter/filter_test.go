@@ -280,3 +280,14 @@ func ExampleParse() {
 	// 5
 	// filter: "median": median of "" samples; accepted: auto, levels, state, state:TABLE, fixed:H with 0 <= H <= 1, median:N with N = 3, 5, ... 31, step, raw, or A+B: A, then B
 }
+
+func TestAStackFeedsEachFilterWithTheOneBefore(t *testing.T) {
+	spec, err := Parse("median:3+fixed:0.5")
+	require.NoError(t, err)
+	f := spec.New()
+	var got []float64
+	for _, raw := range []float64{8, 8, 100, 8, 4, 4} { // median: 8 8 8 8 8 4
+		got = append(got, f.Next(raw))
+	}
+	assert.Equal(t, []float64{8, 8, 8, 8, 8, 6}, got)
+}

@@ -245,6 +245,7 @@ func TestBoundariesMoveOneByOne(t *testing.T) {
 		caught := 0
 		var rep *hooks.Report
 		var events memory
+		var seen pulses
 		m := machine(1, 4)
 		m.Speed = [][]sim.Step{sim.Constant(1), {{From: 0, Speed: 1}, {From: 0.2, Speed: 0.3}}, sim.Constant(1), sim.Constant(1)}
 		simulate(t, m, func(c *sim.Comm) error {
@@ -253,7 +254,7 @@ func TestBoundariesMoveOneByOne(t *testing.T) {
 			ahead := &catchUp{h: &h, c: c, d: d, l: l}
 			var err error
 			h, err = hooks.New(c, hooks.Loop{
-				Iterations: span, Adjacent: true, OneByOne: ahead, Phases: rounds, Arrays: d.arrays(), Quantum: 0.004, Record: &events,
+				Iterations: span, Adjacent: true, OneByOne: ahead, Phases: rounds, Arrays: d.arrays(), Quantum: 0.004, Record: hooks.Tee(&events, &seen),
 			}, lb.Config{Policy: policy})
 			if err != nil {
 				return err
@@ -307,6 +308,10 @@ func TestBoundariesMoveOneByOne(t *testing.T) {
 		requireSums(t, rep, 4, span.Len(), rounds*31)
 		assert.Greater(t, rep.Shifts, 0, policy)
 		assert.Positive(t, caught, "a rank that was ahead has taken iterations")
+		require.NotEmpty(t, seen)
+		for _, p := range seen {
+			assert.InDelta(t, p.Phases, p.Steps, 1, policy)
+		}
 		for _, e := range events.events {
 			assert.False(t, e.Setup != nil && e.Setup.Learn, "nobody would adopt weights")
 			for _, s := range e.Statuses {
@@ -534,3 +539,8 @@ func TestFewIterations(t *testing.T) {
 		}
 	}
 }
+
+type pulses []hooks.Pulse
+
+func (p *pulses) Record(hooks.Event)  {}
+func (p *pulses) Pulse(e hooks.Pulse) { *p = append(*p, e) }

@@ -138,3 +138,11 @@ func TestFirstSampleCoversSomeQuanta(t *testing.T) {
 	d = b.Decide([]Status{status(0, 2, 0.01, 90), status(1, 2, 0.01, 90)})
 	assert.InDelta(t, 90, d.Raw[0], 1e-6, "a sample a status from then on")
 }
+
+func TestAnAnswerOfAFewIsNone(t *testing.T) {
+	var a answer
+	for k := range 12 { // less than two thirds show one
+		a.show([]float64{0, 1, 0.9, 0, 1}[k%5])
+	}
+	assert.Zero(t, a.exponent())
+}

@@ -99,3 +99,75 @@ func TestAWayIsShortenedNoMoreThanItMust(t *testing.T) {
 		}
 	})
 }
+
+// While a rank has less than it must keep, boundaries that move one by one stay where they are.
+func TestNothingMovesWhereARankHasLessThanItMustKeep(t *testing.T) {
+	b, err := New(Config{}, Loop{Ranks: 3, Movement: Adjacent, OneByOne: true, Start: dist.Block{Bounds: []int{0, 2, 20, 40}}})
+	require.NoError(t, err)
+	b.divider.Least = 5
+	b.spare = dist.Block{Bounds: []int{0, 30, 35, 40}}
+	assert.False(t, b.keepOrder())
+	assert.Equal(t, b.block.Bounds, b.spare.Bounds)
+}
+
+// A part of the way promises what that part brings.
+func TestAPartOfTheWayPromisesItsPart(t *testing.T) {
+	const ranks, rows = 8, 800
+	start := dist.Even(dist.Span(0, rows), ranks, 0)
+	b, err := New(Config{}, Loop{Ranks: ranks, Movement: Adjacent, OneByOne: true, Start: start})
+	require.NoError(t, err)
+	speed := func(r int) float64 { return float64(1 + 4*(2*r/ranks)) }
+	at := start
+	for k := range 3 {
+		statuses := make([]Status, ranks)
+		for r := range statuses {
+			n := float64(at.Range(r).Len())
+			statuses[r] = Status{Rank: r, Interaction: k, Obeyed: k - 1, Units: 10 * n, Compute: 10 * n / speed(r) / 100, Elapsed: 10, Phases: 10, PhasesLeft: 10000 - 10*k,
+				Owned: n, OwnedIterations: int(n), Least: 5}
+		}
+		d := b.Decide(statuses)
+		efficiency := func(of dist.Block) float64 {
+			sum, slowest := 0.0, 0.0
+			for r := range ranks {
+				sum += speed(r)
+				slowest = max(slowest, float64(of.Range(r).Len())/speed(r))
+			}
+			return rows / sum / slowest
+		}
+		if d.Moved() {
+			assert.InDelta(t, efficiency(d.To)-efficiency(at), b.outcome.rise, 0.02, "%d", k)
+		}
+		at = d.To.Clone()
+	}
+}
+
+// Boundaries take a while to settle: what is left of a streaming loop by then counts, once that is known.
+func TestWhatIsLeftOnceBoundariesHaveSettled(t *testing.T) {
+	b, err := New(Config{}, Loop{Ranks: 2, Movement: Adjacent, OneByOne: true, Start: dist.Even(dist.Span(0, 100), 2, 0)})
+	require.NoError(t, err)
+	b.period.phase, b.heard.phasesLeft = 1, 10
+	for settling, left := range map[float64]float64{0: 10, 3: 7, 20: 0} { // s
+		b.settling.mean = settling
+		assert.Equal(t, left, b.remaining(1))
+	}
+}
+
+// What the period in which boundaries settle tells of rates is of neither distribution.
+func TestRatesAnswerAfterBoundariesHaveSettled(t *testing.T) {
+	for _, oneByOne := range []bool{false, true} {
+		b, err := New(Config{}, Loop{Ranks: 2, Movement: Adjacent, OneByOne: oneByOne, Start: dist.Even(dist.Span(0, 100), 2, 0)})
+		require.NoError(t, err)
+		pending := func(obeyed int) bool {
+			b.answer.pending, b.answer.interaction = true, 4
+			statuses := make([]Status, 2)
+			for r := range statuses {
+				statuses[r] = Status{Rank: r, Interaction: obeyed + 1, Obeyed: obeyed, Units: 50, Compute: 1, Elapsed: 1, Phases: 1, PhasesLeft: 100, Owned: 50, OwnedIterations: 50}
+			}
+			b.Decide(statuses)
+			return b.answer.pending
+		}
+		assert.True(t, pending(3))
+		assert.Equal(t, oneByOne, pending(4))
+		assert.False(t, pending(5))
+	}
+}

@@ -258,3 +258,18 @@ func TestMonotoneInTheHooksCost(t *testing.T) {
 		}
 	})
 }
+
+func TestTheGrainSetsLongStripsToo(t *testing.T) {
+	n := sor(1e6, 1000, 40)
+	n.Levels[1].Strip = 1000 // 1.3 s
+	c := choose(t, n, costs)
+	p, _ := c.Position()
+	assert.Equal(t, "lbhook1a", p.Name)
+	assert.Equal(t, Accepted, p.Verdict)
+	assert.Contains(t, p.Reason, "as the grain wants them")
+}
+
+func TestARankHasOneIterationAtLeast(t *testing.T) {
+	c := choose(t, sor(2, 1000, 40), costs) // on four ranks
+	assert.Equal(t, 2+26.0, c.Positions[1].Operations)
+}

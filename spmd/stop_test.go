@@ -63,7 +63,13 @@ func TestCatchStop(t *testing.T) {
 				line, _ = lines.ReadString('\n')
 				assert.Equal(t, StoppedBySignal+"\n", line)
 				require.NoError(t, cmd.Process.Signal(c.first)) // the same one, heard twice
-				time.Sleep(sameSignal + 500*time.Millisecond)
+				ended := make(chan error, 1)
+				go func() { _, err := lines.ReadByte(); ended <- err }()
+				select {
+				case <-ended:
+					t.Error("the same signal, heard twice, has ended it")
+				case <-time.After(sameSignal + 500*time.Millisecond):
+				}
 				require.NoError(t, cmd.Process.Signal(c.first))
 			}
 			_ = cmd.Wait() // the state tells

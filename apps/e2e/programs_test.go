@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"shiftwork/apps/internal/result"
+	"shiftwork/internal/testcache"
 )
 
 // limit is when a run counts as hanging; all of them take seconds at most on an idle machine.
@@ -37,7 +38,7 @@ func buildAndRun(m *testing.M) int {
 	if err == nil {
 		defer os.RemoveAll(dir)
 		programs = dir
-		err = build(dir, tags)
+		err = errors.Join(testcache.Depend("../.."), build(dir, tags))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"shiftwork/internal/mpirun"
+	"shiftwork/internal/testcache"
 )
 
 // Builds with hooks that never interact, and without any, compute what the usual one does, also where they are asked to balance,
@@ -19,6 +20,7 @@ func TestBuildsForMeasuringComputeTheSame(t *testing.T) {
 		"mm":  {{"--n", "203"}, {"--n", "90", "--repeat", "7"}},
 	}
 	sums := map[string]string{}
+	require.NoError(t, testcache.Depend("../.."))
 	dir := t.TempDir()
 	folder := func(d build) string { return filepath.Join(dir, "usual", d.tag) }
 	for _, d := range builds {

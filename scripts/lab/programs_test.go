@@ -10,12 +10,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"shiftwork/internal/testcache"
 )
 
 // The real program and the real load on workstations of different speeds, with real MPI: the work moves, everything is
 // accounted for, and the result is the same through shared memory and over the network.
 func TestSORBetweenWorkstations(t *testing.T) {
 	needWorkstations(t)
+	require.NoError(t, testcache.Depend("../.."))
 	dir := t.TempDir()
 	out, err := exec.Command("go", "build", "-o", dir+"/", "../../apps/sor", "../../apps/load").CombinedOutput()
 	require.NoError(t, err, string(out))
