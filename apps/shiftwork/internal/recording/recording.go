@@ -17,6 +17,12 @@ type Reader struct {
 	truncated bool
 }
 
+// header is the first line.
+type header struct {
+	Schema  string `json:"schema"`
+	Version int    `json:"version"`
+}
+
 // NewReader reads the first line, which says that this is a recording.
 func NewReader(from io.Reader) (*Reader, error) {
 	const longest = 4096 // bytes of the first line: what is no recording need not be read to its end
@@ -28,10 +34,7 @@ func NewReader(from io.Reader) (*Reader, error) {
 	if len(first) == 0 {
 		return nil, errors.New("the file is empty")
 	}
-	var header struct {
-		Schema  string `json:"schema"`
-		Version int    `json:"version"`
-	}
+	var header header
 	if json.Unmarshal(first, &header) != nil || header.Schema != "shiftwork" {
 		return nil, fmt.Errorf(`no recording: it does not begin with {"schema":"shiftwork","version":%d}`, hooks.RecordVersion)
 	}
@@ -61,6 +64,10 @@ func (r *Reader) Next() (hooks.Event, error) {
 			return e, io.EOF
 		}
 		return e, fmt.Errorf("line %d: %w", r.line, fault)
+	}
+	var another header
+	if e.Kind == "" && json.Unmarshal(data, &another) == nil && another.Schema != "" {
+		return e, fmt.Errorf("line %d: another recording begins here", r.line)
 	}
 	return e, nil
 }
