@@ -216,6 +216,7 @@ func TestNoRecordings(t *testing.T) {
 		"result: a=b":                        "no recording",
 		head:                                 "the recording holds no loop",
 		head + "{}\n":                        `line 2: loop "": an event of kind ""`,
+		head + head:                          "line 2: another recording begins here",
 		head + "oh\n1":                       "line 2: ",
 		head + `{"kind":"start","loop":"a"}`: "a start without a loop over ranks",
 		head + `{"kind":"start","loop":"a","setup":{"Ranks":2000000}}`:                                             "at most 1048576 are shown",
