@@ -22,7 +22,6 @@ import (
 	"shiftwork/apps/internal/problem"
 	"shiftwork/comm"
 	"shiftwork/loops"
-	"shiftwork/spmd"
 )
 
 type flags struct {
@@ -56,7 +55,6 @@ func (f *flags) Validate() error {
 const tolerancePeriod = 16
 
 func main() {
-	spmd.CatchStop(false) // before MPI starts, which takes a while: until then a warning goes unheard
 	var f flags
 	frame.Main("sor", "Successive over-relaxation on a plate, balanced over the ranks.", &f, &f.Shared, func(c comm.Comm) error {
 		return run(c, &f)

@@ -17,6 +17,7 @@ import (
 
 // Main parses the arguments into flags, of which shared is a part, runs the program on every rank and ends the process.
 func Main(name, description string, flags any, shared *cli.Shared, run func(c comm.Comm) error) {
+	spmd.CatchStop(false) // before MPI starts, which takes a while: until then a warning would end a rank
 	err := cli.Parse(name, description, os.Args[1:], flags)
 	ranks := int(shared.Ranks)
 	if err != nil {
