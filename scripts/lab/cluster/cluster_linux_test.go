@@ -163,11 +163,13 @@ func TestLoadsBeginWithTheLoop(t *testing.T) {
 		require.NoError(t, err)
 		return time.Unix(0, ns)
 	}
-	assert.InDelta(t, 0.2, stamp("calls").Sub(stamp("began")).Seconds(), 0.15)
+	late := stamp("calls").Sub(stamp("began")).Seconds()
+	assert.Greater(t, late, 0.15)
+	assert.Less(t, late, 0.9, "on a machine that others use it may take a while, but not as long as the program goes on")
 
 	job.Command = shell("sleep 0.1")
 	_, err := c.Run(t.Context(), job)
-	assert.ErrorIs(t, err, ErrRefused)
+	assert.NotErrorIs(t, err, ErrRefused, "by then it has run")
 	assert.ErrorContains(t, err, "--progress")
 }
 
