@@ -265,7 +265,7 @@ func TestDOACROSSGoesOnWhereItStopped(t *testing.T) {
 
 // The same where blocks lean, which have to stand upright when ranks meet.
 func TestLeaningGoesOnWhereItStopped(t *testing.T) {
-	checks(t, 15)
+	checks(t, 40)
 	base, stops, leaned := scratch(t), 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		x := relaxation{

@@ -87,9 +87,12 @@ func notice(most int) int {
 	return 2*most + 2
 }
 
-// notice is the same for blocks that may lean so far from now on: the lean under way goes on, also where it is a longer one.
+// notice is the same for blocks that may lean so far from now on: a lean under way goes on, also where it is a longer one, down a row a sweep.
 func (l *lean) notice(most int) int {
-	return notice(max(most, l.now, -l.now, l.after, -l.after))
+	if l.now == 0 && l.after == 0 {
+		return notice(most)
+	}
+	return max(notice(most), max(l.now, l.after, 0)+2)
 }
 
 // mayLean reports whether this loop's Body and its data allow that blocks lean.

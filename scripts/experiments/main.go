@@ -28,7 +28,7 @@ type options struct {
 	List     bool     `help:"List the parts with the minutes that each takes, and run nothing."`
 	Fresh    bool     `help:"Forget what has been measured of the parts, and start anew (default: go on where it stopped)."`
 	Budget   float64  `placeholder:"MINUTES" help:"About how long everything may take; less means fewer rounds, then shorter runs (default: ${budget}, or that of the data)."`
-	Patience float64  `placeholder:"MINUTES" help:"How long, in all, to wait while somebody else on the host slows a processor down, and to do runs again beside which that happened (default: not to look)."`
+	Patience float64  `placeholder:"MINUTES" help:"How long, in all, to wait while somebody else on the host slows a processor down, and to do rounds again in which that happened (default: not to look)."`
 	Largest  int      `default:"10000" placeholder:"ROWS" help:"Largest grid, of those that are sized for a sweep of ten quota periods; 8 bytes a point (default ${default})."`
 	Draw     bool     `help:"Only draw figures and fill in the document from what has been measured."`
 	Measure  bool     `help:"Only measure."`
