@@ -123,8 +123,7 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 	}
 	b.divider.Least = statuses[0].Least
 	if b.loop.blocks() {
-		bounds := b.block.Bounds
-		b.divider.Least = min(b.divider.Least, (bounds[len(bounds)-1]-bounds[0])/(b.loop.Ranks-b.loop.FirstWorker)) // as many as there are
+		b.divider.Least = min(b.divider.Least, b.block.Span().Len()/(b.loop.Ranks-b.loop.FirstWorker)) // as many as there are
 	}
 	b.adopt(statuses)
 	b.learn(statuses)

@@ -299,18 +299,21 @@ func TestSameInputSameOutput(t *testing.T) {
 	}
 }
 
+// besideAVisitor are the speeds of ranks of which one is slower for half of every 30 s.
+func besideAVisitor(r int, t float64) float64 {
+	if r == 2 && math.Mod(t, 30) > 15 {
+		return 40
+	}
+	return 100
+}
+
 // The unit of work is the program's own: if all rates are 1024 times as high and nothing else differs, so are no decisions.
 func TestScalingAllRatesChangesNothing(t *testing.T) {
 	s := newSim(t, Config{Period: 1}, Loop{Ranks: 5, Movement: Adjacent}, 500)
 	scaled, err := New(Config{Period: 1}, s.b.loop)
 	require.NoError(t, err)
 	s.noise, s.moveAll = 0.05, 1
-	s.speed = func(r int, t float64) float64 {
-		if r == 2 && math.Mod(t, 30) > 15 {
-			return 40
-		}
-		return 100
-	}
+	s.speed = besideAVisitor
 	for range 150 {
 		s.step()
 		st := slices.Clone(s.seen)
@@ -337,12 +340,7 @@ func TestScalingAllWeightsChangesNothing(t *testing.T) {
 		scaled, err := New(Config{Period: 1}, loop)
 		require.NoError(t, err)
 		s.noise, s.moveAll = 0.05, 4
-		s.speed = func(r int, t float64) float64 {
-			if r == 2 && math.Mod(t, 30) > 15 {
-				return 40
-			}
-			return 100
-		}
+		s.speed = besideAVisitor
 		for range 150 {
 			s.step()
 			st := slices.Clone(s.seen)

@@ -11,6 +11,17 @@ import (
 	"shiftwork/dist"
 )
 
+// swept is what ranks of these speeds tell at interaction k, when each has swept over its block ten times.
+func swept(at dist.Block, k int, speed func(r int) float64) []Status {
+	statuses := make([]Status, at.Ranks())
+	for r := range statuses {
+		n := float64(at.Range(r).Len())
+		statuses[r] = Status{Rank: r, Interaction: k, Obeyed: k - 1, Units: 10 * n, Compute: 10 * n / speed(r) / 100, Elapsed: 10, Phases: 10, PhasesLeft: 10000 - 10*k,
+			Owned: n, OwnedIterations: int(n), Least: 5}
+	}
+	return statuses
+}
+
 // Slow ranks and as many fast ones, as of two generations of machines: a third of all work passes the boundary between them, more than a block. Where there are many, each
 // instruction saves little by itself.
 func TestWorkPassesThroughRanks(t *testing.T) {
@@ -22,13 +33,7 @@ func TestWorkPassesThroughRanks(t *testing.T) {
 		speed := func(r int) float64 { return float64(1 + 4*(2*r/ranks)) }
 		at, moves := start.Clone(), 0
 		for k := range 8 + ranks {
-			statuses := make([]Status, ranks)
-			for r := range statuses {
-				n := float64(at.Range(r).Len())
-				statuses[r] = Status{Rank: r, Interaction: k, Obeyed: k - 1, Units: 10 * n, Compute: 10 * n / speed(r) / 100, Elapsed: 10, Phases: 10, PhasesLeft: 10000 - 10*k,
-					Owned: n, OwnedIterations: int(n), Least: 5}
-			}
-			d := b.Decide(statuses)
+			d := b.Decide(swept(at, k, speed))
 			if len(d.Transfers) > 0 {
 				moves++
 			}
@@ -119,13 +124,7 @@ func TestAPartOfTheWayPromisesItsPart(t *testing.T) {
 	speed := func(r int) float64 { return float64(1 + 4*(2*r/ranks)) }
 	at := start
 	for k := range 3 {
-		statuses := make([]Status, ranks)
-		for r := range statuses {
-			n := float64(at.Range(r).Len())
-			statuses[r] = Status{Rank: r, Interaction: k, Obeyed: k - 1, Units: 10 * n, Compute: 10 * n / speed(r) / 100, Elapsed: 10, Phases: 10, PhasesLeft: 10000 - 10*k,
-				Owned: n, OwnedIterations: int(n), Least: 5}
-		}
-		d := b.Decide(statuses)
+		d := b.Decide(swept(at, k, speed))
 		efficiency := func(of dist.Block) float64 {
 			sum, slowest := 0.0, 0.0
 			for r := range ranks {
