@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -32,14 +33,17 @@ func needsOpenMPI(t *testing.T) {
 func TestMPIKilledRanks(t *testing.T) {
 	needsOpenMPI(t)
 	for rank, after := range []time.Duration{300 * time.Millisecond, 0, 50 * time.Millisecond} {
-		o, err := trial(rank, after, "--iterations", "1000000000").Kill()
-		require.NoError(t, err)
-		require.False(t, o.Missed || o.Hangs, "rank %d: %+v", rank, o)
-		assert.NotZero(t, o.Code)
-		assert.Less(t, o.Took, 15*time.Second)
-		assert.Len(t, o.Messages, 1, "%q", o.Messages)
-		assert.Empty(t, o.Left, "ranks that still run")
-		assert.NotContains(t, o.Stdout, "result:")
+		t.Run(fmt.Sprint("rank ", rank), func(t *testing.T) {
+			t.Parallel()
+			o, err := trial(rank, after, "--iterations", "1000000000").Kill()
+			require.NoError(t, err)
+			require.False(t, o.Missed || o.Hangs, "%+v", o)
+			assert.NotZero(t, o.Code)
+			assert.Less(t, o.Took, 15*time.Second)
+			assert.Len(t, o.Messages, 1, "%q", o.Messages)
+			assert.Empty(t, o.Left, "ranks that still run")
+			assert.NotContains(t, o.Stdout, "result:")
+		})
 	}
 }
 
@@ -47,10 +51,13 @@ func TestMPIKilledRanks(t *testing.T) {
 func TestMPIStoppedRanks(t *testing.T) {
 	needsOpenMPI(t)
 	for rank := range 3 {
-		o, err := trial(rank, 30*time.Millisecond, "--iterations", "3000", "--verify").Pause(time.Second)
-		require.NoError(t, err)
-		require.False(t, o.Missed || o.Hangs, "rank %d: %+v", rank, o)
-		assert.Zero(t, o.Code, "%q", o.Messages)
-		assert.Contains(t, o.Stdout, " verified=true")
+		t.Run(fmt.Sprint("rank ", rank), func(t *testing.T) {
+			t.Parallel()
+			o, err := trial(rank, 30*time.Millisecond, "--iterations", "3000", "--verify").Pause(time.Second)
+			require.NoError(t, err)
+			require.False(t, o.Missed || o.Hangs, "%+v", o)
+			assert.Zero(t, o.Code, "%q", o.Messages)
+			assert.Contains(t, o.Stdout, " verified=true")
+		})
 	}
 }

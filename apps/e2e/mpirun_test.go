@@ -101,6 +101,7 @@ func TestMPIRefused(t *testing.T) {
 		}
 		found++
 		t.Run(r.name, func(t *testing.T) {
+			t.Parallel() // mpirun waits most of the time
 			args := r.commandLine(dir, outputs)
 			under(t, 3, args[0], args[1:]...).refused(t, r.says...)
 			nothingIn(t, outputs)
