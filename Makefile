@@ -54,7 +54,7 @@ VIRTUAL := ALeanLeavesRows|ARepeatedLoopLearnsItsWeights|TheChosenBlockSizeIsWit
 test-nompi: setup
 	CGO_ENABLED=1 go test -vet off -race -skip '^Test($(VIRTUAL))$$' -timeout 8m -tags nompi $(CONCURRENT)
 	CGO_ENABLED=0 go test -vet off -timeout 8m -tags nompi $$(go list -tags nompi ./... | grep -vxE '$(if $(MPICC),,shiftwork/scripts/lab(/.*)?)')
-	CGO_ENABLED=0 go test -vet off -C metrics -timeout 8m ./... # a module of its own
+	CGO_ENABLED=0 go test -C metrics -vet off -timeout 8m ./... # a module of its own
 
 # comm/mpi, and the programs under mpirun; without those tests of them that need no mpirun and take long: they were run before, in the build without MPI.
 LOCAL := TheSameAnswerAlways|RotateAndRandomMoveWork|Progress
