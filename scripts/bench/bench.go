@@ -193,7 +193,8 @@ func (b *bench) beside(ctx context.Context, load bool, f func() error) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	cmd := exec.CommandContext(ctx, "taskset", "-c", "1", b.program("load"), "--off", "0s", "--for", "2h")
+	// It ends with us, also where we are killed.
+	cmd := exec.CommandContext(ctx, "setpriv", "--pdeathsig", "KILL", "taskset", "-c", "1", b.program("load"), "--off", "0s", "--for", "2h")
 	if err := cmd.Start(); err != nil {
 		return err
 	}
