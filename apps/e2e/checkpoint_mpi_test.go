@@ -38,6 +38,7 @@ func whole(t *testing.T, iterations int) result.Line {
 // SIGUSR1, which batch systems send to mpirun and mpirun passes on, stops all ranks after the same sweep. The run goes on with another
 // number of ranks, and comes to the bits of one that was never stopped.
 func TestMPIWarned(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "c")
 	l := sorJob(t, dir, 4).signal(t, syscall.SIGUSR1).line(t)
 	assert.Equal(t, "signal", l.Stopped)
@@ -54,6 +55,7 @@ func TestMPIWarned(t *testing.T) {
 
 // A warning to one rank alone stops them all.
 func TestMPIOneRankWarned(t *testing.T) {
+	t.Parallel()
 	if !mpirun.OpenMPI() {
 		t.Skip("MPICH's mpirun starts ranks through a daemon: which process is which rank is not known")
 	}
@@ -68,6 +70,7 @@ func TestMPIOneRankWarned(t *testing.T) {
 // SIGTERM gives ranks a moment, SIGKILL of a rank or of mpirun none. A restart goes on from a good checkpoint either way, each time from a
 // later one, and the end is right.
 func TestMPIKilledAndRestarted(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "c")
 	last := -1
 	for round, how := range []struct {

@@ -128,6 +128,7 @@ func TestMPIWithAProgramWithoutIt(t *testing.T) {
 func TestMPIFailures(t *testing.T) {
 	for i, f := range failures {
 		t.Run(f.how, func(t *testing.T) {
+			t.Parallel()
 			checkFailure(t, i, launch(t, []string{fmt.Sprintf("%s=%s", rankEnv, f.how)}, 3, os.Args[0]))
 		})
 	}
@@ -227,6 +228,7 @@ func (j *job) end(t *testing.T, within time.Duration) error {
 
 // A rank that is killed takes the job with it, and the user learns why.
 func TestMPIKilledRank(t *testing.T) {
+	t.Parallel()
 	j := run(t, 3)
 	require.NoError(t, syscall.Kill(j.ranks[1], syscall.SIGKILL))
 	err := j.end(t, 20*time.Second)
@@ -239,6 +241,7 @@ func TestMPIKilledRank(t *testing.T) {
 
 // Ending mpirun ends every rank.
 func TestMPITerminated(t *testing.T) {
+	t.Parallel()
 	j := run(t, 3)
 	require.NoError(t, j.cmd.Process.Signal(syscall.SIGTERM))
 	assert.Error(t, j.end(t, 20*time.Second))
