@@ -14,6 +14,8 @@ const (
 	roomShare = 1.0 / 3
 	// roomMemory is the most that the ranks of one machine take for it, of the memory that is left.
 	roomMemory = 1.0 / 8
+	// littleMemory, in bytes, a rank takes without asking what is left: to ask costs a dozen system calls.
+	littleMemory = 1 << 20
 )
 
 // makeRoom puts memory behind rows next to this rank's that may come, where they are received into place.
@@ -31,7 +33,8 @@ func (h *Hooks) makeRoom() {
 	if bytes == 0 {
 		return
 	}
-	rows := int(min(roomShare*float64(own.Len()), h.spareMemory()/float64(2*bytes)))
+	rows := int(roomShare * float64(own.Len()))
+	rows = h.spareMemory(2*bytes*rows) / (2 * bytes)
 	for _, a := range h.loop.Arrays {
 		if p, ok := a.(InPlace); ok {
 			machine.Populate(p.Bytes(dist.Span(max(all.Lo, own.Lo-rows), own.Lo)))
@@ -40,17 +43,20 @@ func (h *Hooks) makeRoom() {
 	}
 }
 
-// spareMemory is how many bytes this rank may take beforehand.
-func (h *Hooks) spareMemory() float64 {
-	return roomMemory * float64(machine.MemoryLeft()) / float64(h.c.Size())
+// spareMemory is how many bytes this rank may take beforehand, of those that it would like.
+func (h *Hooks) spareMemory(wanted int) int {
+	if wanted <= littleMemory {
+		return wanted
+	}
+	return min(wanted, int(roomMemory*float64(machine.MemoryLeft())/float64(h.c.Size())))
 }
 
 // Reserve puts memory behind so many bytes for what is packed where iterations change their owner: for one movement to either side, and for one that comes.
 // Loops of which much is packed (not InPlace) call it before they begin, for the same reason. Where nothing can move it does nothing, nor where all ranks of the machine
-// would take more than an eighth of the memory that is left.
+// would take more than an eighth of the memory that is left and it is more than 1 MiB.
 func (h *Hooks) Reserve(bytes int) {
 	const rooms = 3
-	if !h.active || rooms*float64(bytes) > h.spareMemory() {
+	if !h.active || h.spareMemory(rooms*bytes) < rooms*bytes {
 		return
 	}
 	room := func() []byte {
