@@ -99,7 +99,7 @@ func TestRotateAndRandomMoveWork(t *testing.T) {
 			assert.GreaterOrEqual(t, l.Shifts, l.Interactions-1, "every interaction moves work, but for the last, whose answer nobody obeys")
 			assert.GreaterOrEqual(t, l.Moved, l.Shifts)
 			// Long enough for every rank to have had a core several times before the first one is done.
-			l = alone(t, "mm", append(flags, "--n", "501", "--repeat", "600")...).verified(t)
+			l = alone(t, "mm", append(flags, "--n", "501", "--repeat", "300")...).verified(t)
 			assert.Positive(t, l.Moved, "%v", l)
 		}
 	}
