@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # make run: eight ranks relax the heat plate while ./load runs twice beside the last one for a third of the time. Watch its
-# iterations go to its neighbours and come back. Then a shorter run, disturbed as well, is compared with a serial one, bit for
-# bit: the serial reference is one plain loop on one core, so comparing all of the long run would take many times as long.
+# iterations go to its neighbours and come back. Then a shorter run, in which rows move all the time, is compared with a serial one, bit for
+# bit: the serial reference is one plain loop on one core, so comparing all of the long run would take many times as long. It is over too
+# soon for much balancing, so its rows move at random.
 #
 # What disturbs exactly one rank? A load competes with whatever shares its core. So rank 7 gets a core that no other rank
 # uses, and the load is put on that core:
@@ -136,8 +137,7 @@ wait "$!" || true # for the last lines
 check=$(awk -v n="$n" 'BEGIN { k = int(1.1e9 / (n * n)); print (k < 1 ? 1 : k) }')
 cat <<TEXT
 
-2. The same plate, $check sweeps, with ./load from the start, compared with a serial run, bit for bit (some 10 s).
+2. The same plate, $check sweeps, with rows that move at random at every interaction, compared with a serial run, bit for bit (some 10 s).
 
 TEXT
-disturb 30 2>/dev/null # so that the result line is the last one
-"${mpi[@]}" "${sor[@]}" --iterations "$check" --verify --quiet
+"${mpi[@]}" "${sor[@]}" --iterations "$check" --balance random --period 20ms --verify --quiet
