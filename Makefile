@@ -17,7 +17,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := build
-.PHONY: setup build run lint test test-nompi test-mpi test-openblas bench bench-c bench-hooks bench-waits evaluation clean test-browser
+.PHONY: setup build run staticcheck lint test test-nompi test-mpi test-openblas bench bench-c bench-hooks bench-waits evaluation clean test-browser
 
 # Every command that compiles MPI runs under the flags of mpicc; they are known only after set-up.
 MPI := . scripts/env.sh &&
@@ -35,11 +35,14 @@ build: setup
 run: build
 	@scripts/run-demo.sh
 
-# Both builds are checked, the one with MPI where it has other files. go tool would build staticcheck once for each setting of cgo.
-WITH_MPI := $(shell grep -rlE --include='*.go' '^//go:build.*nompi' . | xargs -r dirname | sort -u)
-lint: setup
-	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:" $$unformatted >&2; exit 1; fi
+# go tool would build it once for each setting of cgo.
+staticcheck:
 	CGO_ENABLED=0 go build -o build/ honnef.co/go/tools/cmd/staticcheck
+
+# Both builds are checked, the one with MPI where it has other files.
+WITH_MPI = $(shell grep -rlE --include='*.go' '^//go:build.*nompi' . | xargs -r dirname | sort -u)
+lint: setup staticcheck
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt would change:" $$unformatted >&2; exit 1; fi
 	CGO_ENABLED=0 go vet -tags nompi ./... && CGO_ENABLED=0 build/staticcheck -tags nompi ./...
 	$(MPI) CGO_ENABLED=1 go vet $(WITH_MPI) && CGO_ENABLED=1 build/staticcheck $(WITH_MPI)
 	CGO_ENABLED=0 go vet -C metrics ./... && cd metrics && CGO_ENABLED=0 ../build/staticcheck ./...
@@ -103,10 +106,10 @@ test-openblas: setup
 	./mm-openblas --ranks 2 --n 300 --verify
 
 # These tests are behind a build tag, because what they import would take a fresh machine a minute to compile.
-test-browser: setup
+test-browser: setup staticcheck
 	scripts/browser.sh
 	CGO_ENABLED=0 go vet -tags nompi,browser ./apps/shiftwork/internal/report
-	CGO_ENABLED=0 go tool staticcheck -tags nompi,browser ./apps/shiftwork/internal/report
+	CGO_ENABLED=0 build/staticcheck -tags nompi,browser ./apps/shiftwork/internal/report
 	CGO_ENABLED=0 go test -count 1 -timeout 8m -tags nompi,browser -run 'Browser|StaysUsable' -v ./apps/shiftwork/internal/report
 
 clean:

@@ -52,8 +52,8 @@ func (h *Hooks) spareMemory(wanted int) int {
 }
 
 // Reserve puts memory behind so many bytes for what is packed where iterations change their owner: for one movement to either side, and for one that comes.
-// Loops of which much is packed (not InPlace) call it before they begin, for the same reason. Where nothing can move it does nothing, nor where all ranks of the machine
-// would take more than an eighth of the memory that is left and it is more than 1 MiB.
+// Loops of which much is packed (not InPlace) call it before they begin, for the same reason. Where nothing can move it does nothing, nor where this is more than 1 MiB and
+// all ranks of the machine would take more than an eighth of the memory that is left.
 func (h *Hooks) Reserve(bytes int) {
 	const rooms = 3
 	if !h.active || h.spareMemory(rooms*bytes) < rooms*bytes {

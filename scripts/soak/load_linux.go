@@ -6,7 +6,6 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -15,9 +14,8 @@ func compete(program string, cpus []int, seed, number uint64, done <-chan struct
 	random := rand.New(rand.NewPCG(seed, number))
 	for {
 		length, pause := 1+19*random.Float64(), 1+19*random.Float64()
-		// All of its threads, so before it starts.
-		cmd := exec.Command("taskset", "-c", strconv.Itoa(cpus[random.IntN(len(cpus))]), program, "--for", fmt.Sprintf("%.3fs", length))
-		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // it ends with us, also where we are killed
+		// All of its threads, so before it starts; and it ends with us, also where we are killed.
+		cmd := exec.Command("setpriv", "--pdeathsig", "KILL", "taskset", "-c", strconv.Itoa(cpus[random.IntN(len(cpus))]), program, "--for", fmt.Sprintf("%.3fs", length))
 		if err := cmd.Start(); err != nil {
 			return fmt.Errorf("load: %w", err)
 		}
