@@ -191,12 +191,12 @@ func (s *session) clock(planned, took float64) {
 
 // say prints a line of progress with the time that is left.
 func (s *session) say(format string, args ...any) {
-	left := (s.planned - s.done) * s.slowness()
-	share := 100.0
+	share, left := "  0", "  ?" // sizes come before there is a plan
 	if s.planned > 0 {
-		share = min(100, 100*s.done/s.planned)
+		share = fmt.Sprintf("%3.0f", min(100, 100*s.done/s.planned))
+		left = fmt.Sprintf("%3.0f", math.Ceil(max(0, (s.planned-s.done)*s.slowness())/60))
 	}
-	_, _ = fmt.Fprintf(s.out, "%3.0f%%  %3.0f min left  %s\n", share, math.Ceil(max(0, left)/60), fmt.Sprintf(format, args...))
+	_, _ = fmt.Fprintf(s.out, "%s%%  %s min left  %s\n", share, left, fmt.Sprintf(format, args...))
 }
 
 // sized is under which name, and where, the size of a cell's work is measured.
