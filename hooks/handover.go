@@ -103,24 +103,13 @@ func (h *Hooks) NextEnd() int {
 // NextBegin takes what the rank that owns the block below has sent (NextEnd).
 func (h *Hooks) NextBegin(lo int) { h.oneByOne.next.Lo = lo }
 
-// handOver moves this rank's boundaries at a hook, as far as they can move now.
+// handOver moves this rank's boundaries at a hook, as far as they can move now. What it gives away leaves before it waits for what comes, and what goes both ways at once: in a chain of
+// ranks that hand iterations on each would else wait for all below it, and what leaves both ways for each other.
 func (h *Hooks) handOver() error {
 	e := &h.oneByOne
 	hook := h.phase
 	if err := h.Accept(); err != nil {
 		return err
-	}
-	if lo := e.next.Lo; lo < h.block.Lo {
-		coming := dist.Span(lo, h.block.Lo)
-		err := h.shift(dist.Span(lo, h.block.Hi), hook, func() error {
-			if err := h.tellBelow(kindReady); err != nil {
-				return err
-			}
-			return h.move.take(h.left, coming)
-		})
-		if err != nil {
-			return err
-		}
 	}
 	if hi := e.next.Hi; hi < h.block.Hi {
 		leaving := dist.Span(hi, h.block.Hi)
@@ -134,7 +123,19 @@ func (h *Hooks) handOver() error {
 			return err
 		}
 	}
-	if lo := e.target.Lo; lo > h.block.Lo {
+	if lo := e.next.Lo; lo < h.block.Lo {
+		coming := dist.Span(lo, h.block.Lo)
+		err := h.shift(dist.Span(lo, h.block.Hi), hook, func() error {
+			if err := h.tellBelow(kindReady); err != nil {
+				return err
+			}
+			return h.move.take(h.left, coming)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if lo := e.target.Lo; lo > h.block.Lo && e.target.Hi >= h.block.Hi { // or what goes up leaves at the next hook
 		leaving := dist.Span(h.block.Lo, lo)
 		err := h.shift(dist.Span(lo, h.block.Hi), hook, func() error {
 			if err := h.tellBelow(kindOffer, lo, hook); err != nil {

@@ -32,9 +32,11 @@ const forever = 1e9
 const (
 	// unknownCost is what a movement is taken to cost before the first one, in periods, where its data alone does not take longer.
 	unknownCost = 1
-	// dearPatience is how many times as long as the loop has run its rates are taken to stay as they are, at most, by a first movement that is dear: over a slow network
-	// two of these, by the rates of the first 0.1 s, took a quarter of a run of 5 s. More would move work sooner where the load is there to stay.
-	dearPatience = 4
+	// dearPatience is how many times as long as the loop will have run when it moves its rates are taken to stay as they are, at most, by a first movement that is dear, and dearPart the part of
+	// the loop that it may take for that. With prudence it then waits until the imbalance has cost as much as it will: whatever the load does, it costs twice what would have been best at most. A
+	// dearer one is more at stake, and waits longer. Patience of 4 moved half a second's data of a load of a second, which went then, in a loop of 3.9 s: it took 4.5 s.
+	dearPatience = 2
+	dearPart     = 1. / 16
 	// prudence is how many times its cost a movement must save, less one: how long rates stay as they are is a gross
 	// estimate, and doing nothing costs nothing.
 	prudence = 1
@@ -51,8 +53,8 @@ func (b *Balancer) outlook(target float64) Outlook {
 	o := Outlook{Rank: -1, Horizon: b.now, Reaction: interval + delay}
 	if end := b.remaining(target); end < forever {
 		// When a loop begins what is left of it is a guess, by phases that fill a pipeline and caches, and so are rates of some milliseconds.
-		if b.firstIsDear(b.moveCost(b.work, b.want)) {
-			end = min(end, dearPatience*b.now)
+		if cost := b.moveCost(b.work, b.want); b.firstIsDear(cost) {
+			end = min(end, dearPatience*min(1, dearPart*(b.now+end)/cost)*(b.now+delay))
 		}
 		o.Horizon = end
 	}

@@ -42,6 +42,25 @@ func TestRefusedBeforeAnythingStarts(t *testing.T) {
 }
 
 // Data of another machine are not added to.
+// Half a series in a folder of its own must not take the place of the figures and tables of the whole one.
+func TestDataOfOnesOwnLeaveTheDocumentAlone(t *testing.T) {
+	for _, c := range []struct {
+		args    []string
+		strange bool
+	}{
+		{nil, false},
+		{[]string{"--data", "./data/evaluation/"}, false},
+		{[]string{"--data", "elsewhere"}, true},
+		{[]string{"--data", "elsewhere", "--figures", "there"}, true},
+		{[]string{"--data", "elsewhere", "--figures", "there", "--document", "there.md"}, false},
+		{[]string{"--figures", "there"}, false},
+	} {
+		o, _, err := parse(c.args)
+		require.NoError(t, err)
+		assert.Equal(t, c.strange, o.strange(), "%q", c.args)
+	}
+}
+
 func TestOtherMachinesAreNotMixed(t *testing.T) {
 	st, err := load(t.TempDir())
 	require.NoError(t, err)

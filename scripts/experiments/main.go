@@ -34,10 +34,17 @@ type options struct {
 	Measure  bool     `help:"Only measure."`
 
 	Programs string `default:"." placeholder:"DIR" help:"Folder of sor, mm and load (default ${default})."`
-	Data     string `default:"data/evaluation" placeholder:"DIR" help:"Folder of the CSV files (default ${default})."`
-	Figures  string `default:"docs/figures" placeholder:"DIR" help:"Folder of the figures (default ${default})."`
-	Document string `default:"docs/evaluation.md" placeholder:"FILE" help:"Document whose tables are filled in (default ${default})."`
+	Data     string `default:"${data}" placeholder:"DIR" help:"Folder of the CSV files (default ${default})."`
+	Figures  string `default:"${figures}" placeholder:"DIR" help:"Folder of the figures (default ${default}; what is measured into another --data is not drawn there, but by --draw)."`
+	Document string `default:"${document}" placeholder:"FILE" help:"Document whose tables are filled in (default ${default}; as with --figures)."`
 }
+
+// What belongs together, of this repository.
+const (
+	usualData     = "data/evaluation"
+	usualFigures  = "docs/figures"
+	usualDocument = "docs/evaluation.md"
+)
 
 const defaultBudget = 58 // minutes
 
@@ -86,7 +93,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 func parse(args []string) (o options, help string, err error) {
 	help, err = arguments.Parse("experiments", "Measure, draw and tabulate what the evaluation shows.",
-		kong.Vars{"budget": strconv.Itoa(defaultBudget)}, args, &o)
+		kong.Vars{"budget": strconv.Itoa(defaultBudget), "data": usualData, "figures": usualFigures, "document": usualDocument}, args, &o)
 	if help != "" {
 		return o, help, nil
 	}
@@ -117,6 +124,11 @@ func parse(args []string) (o options, help string, err error) {
 
 func (o options) wants(p part) bool { return len(o.Part) == 0 || slices.Contains(o.Part, p.name) }
 
+// strange reports whether the data are not those that the figures and the document are of.
+func (o options) strange() bool {
+	return filepath.Clean(o.Data) != usualData && (filepath.Clean(o.Figures) == usualFigures || filepath.Clean(o.Document) == usualDocument)
+}
+
 func (o options) run(ctx context.Context, stdout io.Writer) error {
 	st, err := load(o.Data)
 	if err != nil {
@@ -124,6 +136,10 @@ func (o options) run(ctx context.Context, stdout io.Writer) error {
 	}
 	if !o.Draw {
 		if err := o.measure(ctx, st, stdout); err != nil || o.List || o.Measure {
+			return err
+		}
+		if o.strange() {
+			_, err := fmt.Fprintf(stdout, "%s has what was measured; %s and %s are as they were: --draw, --figures and --document fill in others\n", o.Data, o.Figures, o.Document)
 			return err
 		}
 	}
