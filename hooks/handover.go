@@ -103,8 +103,8 @@ func (h *Hooks) NextEnd() int {
 // NextBegin takes what the rank that owns the block below has sent (NextEnd).
 func (h *Hooks) NextBegin(lo int) { h.oneByOne.next.Lo = lo }
 
-// handOver moves this rank's boundaries at a hook, as far as they can move now. What it gives away leaves before it waits for what comes, and what goes both ways at once: in a chain of
-// ranks that hand iterations on each would else wait for all below it, and what leaves both ways for each other.
+// handOver moves this rank's boundaries at a hook, as far as they can move now. It gives to the rank above before it takes from the one below: in a chain of ranks that hand
+// iterations on, the last would otherwise wait for the data of all. Who gives both ways waits until both can leave at the same hook: otherwise the second would follow the first.
 func (h *Hooks) handOver() error {
 	e := &h.oneByOne
 	hook := h.phase
@@ -135,7 +135,7 @@ func (h *Hooks) handOver() error {
 			return err
 		}
 	}
-	if lo := e.target.Lo; lo > h.block.Lo && e.target.Hi >= h.block.Hi { // or what goes up leaves at the next hook
+	if lo := e.target.Lo; lo > h.block.Lo && e.target.Hi >= h.block.Hi { // otherwise NextEnd has yet to tell the rank above
 		leaving := dist.Span(h.block.Lo, lo)
 		err := h.shift(dist.Span(lo, h.block.Hi), hook, func() error {
 			if err := h.tellBelow(kindOffer, lo, hook); err != nil {

@@ -115,7 +115,7 @@ func (b *Balancer) profitable(d *Decision, rates []float64, target float64) bool
 	dear := b.firstIsDear(d.Cost)
 	switch seen := b.cost.seen; {
 	case d.Plan > 0 && dear:
-		d.Reason = fmt.Sprintf("imbalance %.3f; the first move takes %.3g s, by its data, and brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
+		d.Reason = fmt.Sprintf("imbalance %.3f; the first move, its data alone takes %.3g s, and it brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
 	case d.Plan > 0 && !seen:
 		d.Reason = fmt.Sprintf("imbalance %.3f; the first move, its cost is unknown", d.Imbalance)
 	case d.Plan > 0:
@@ -131,7 +131,7 @@ func (b *Balancer) profitable(d *Decision, rates []float64, target float64) bool
 		d.Reason = fmt.Sprintf("imbalance %.3f, but rank %d changes every %.3g s: it pays to stay divided for its slow times",
 			d.Imbalance, d.Outlook.Rank, (d.Outlook.Here+d.Outlook.There)/2)
 	case dear:
-		d.Reason = fmt.Sprintf("imbalance %.3f, but a first move takes %.3g s, by its data, and brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
+		d.Reason = fmt.Sprintf("imbalance %.3f, but the data of a first move alone takes %.3g s, and it brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
 	case !seen:
 		d.Reason = fmt.Sprintf("imbalance %.3f; it must last a little for a first move, whose cost is unknown", d.Imbalance)
 	case d.Benefit > d.Cost && b.ledger.caution > cautious:

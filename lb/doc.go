@@ -62,8 +62,8 @@
 //
 // A movement must save twice what it costs: the time that ranks spend on it, and what waiting for them costs the others, which
 // shows in the work that was not done meanwhile (stall). The first one, whose cost is unknown, is taken to cost a period, or what its data takes
-// where messages tell (Loop.MoveUnit) and that is more. Where the end of the loop is not known the rates are taken to stay as they are for as long as they have been: it waits until it could have paid for itself. Where it takes longer than
-// a period by its data the rates are taken to stay for twice as long as they have been at most, whatever is left of the loop: it waits until the imbalance has cost as much, and longer where it
+// where messages tell (Loop.MoveUnit) and that is more. Where the end of the loop is not known the rates are taken to stay as they are for as long as they have been: it waits until it could have paid for itself. Where its data alone takes longer than
+// a period the rates are taken to stay for twice as long as they have been at most, whatever is left of the loop: it waits until the imbalance has cost as much, and longer where it
 // takes more than a sixteenth of the loop.
 //
 // Messages. Where sweeps stream (Loop.OneByOne) a network that is slower than the processors sets the pace, and no division of the work changes that. It shows where

@@ -41,7 +41,6 @@ func TestRefusedBeforeAnythingStarts(t *testing.T) {
 	}
 }
 
-// Data of another machine are not added to.
 // Half a series in a folder of its own must not take the place of the figures and tables of the whole one.
 func TestDataOfOnesOwnLeaveTheDocumentAlone(t *testing.T) {
 	for _, c := range []struct {
@@ -61,6 +60,7 @@ func TestDataOfOnesOwnLeaveTheDocumentAlone(t *testing.T) {
 	}
 }
 
+// Data of another machine are not added to.
 func TestOtherMachinesAreNotMixed(t *testing.T) {
 	st, err := load(t.TempDir())
 	require.NoError(t, err)

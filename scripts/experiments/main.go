@@ -39,7 +39,7 @@ type options struct {
 	Document string `default:"${document}" placeholder:"FILE" help:"Document whose tables are filled in (default ${default}; as with --figures)."`
 }
 
-// What belongs together, of this repository.
+// The data of this repository, and what is drawn from them.
 const (
 	usualData     = "data/evaluation"
 	usualFigures  = "docs/figures"
@@ -124,7 +124,7 @@ func parse(args []string) (o options, help string, err error) {
 
 func (o options) wants(p part) bool { return len(o.Part) == 0 || slices.Contains(o.Part, p.name) }
 
-// strange reports whether the data are not those that the figures and the document are of.
+// strange reports whether drawing would put other data into this repository's figures or document.
 func (o options) strange() bool {
 	return filepath.Clean(o.Data) != usualData && (filepath.Clean(o.Figures) == usualFigures || filepath.Clean(o.Document) == usualDocument)
 }
