@@ -29,6 +29,8 @@ type Loop struct {
 	Before func(have, want dist.Range) error
 
 	Record Recorder // on the master only, unless it is a Tracer; nil: nothing is recorded
+
+	Later bool // the loop begins with Hooks.BeginLoop, when all have prepared what they need; otherwise with New
 }
 
 // Hooks is the run time of one distributed loop in one rank. Its methods are called from one goroutine, and Hook and
@@ -160,14 +162,17 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 		}
 		h.makeRoom()
 	}
-	h.began = c.Now()
-	h.since = h.began
-	h.follow()
+	if !loop.Later {
+		h.BeginLoop()
+	}
 	return h, nil
 }
 
-// follow begins to tell the Tracer and the Watcher, if the loop has them.
-func (h *Hooks) follow() {
+// BeginLoop begins a loop that is to begin Later. Every rank calls it once, behind a barrier and before its first phase. What was prepared since New is
+// no part of the loop's time, and who watches or traces the loop hears of it only now.
+func (h *Hooks) BeginLoop() {
+	h.began = h.c.Now()
+	h.since = h.began
 	if h.trace = find[Tracer](h.loop.Record); h.trace != nil {
 		h.moves.to = h.trace
 		h.trace.Begin(h.loop.Name, h.began)

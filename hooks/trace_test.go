@@ -28,6 +28,50 @@ func (o *told) Span(s hooks.Span)                   { o.spans = append(o.spans, 
 func (o *told) End(at time.Duration)                { o.end = at }
 func (o *told) Pulse(p hooks.Pulse)                 { o.pulses = append(o.pulses, p) }
 
+// A loop that begins later is not told of, and its time does not run, while its ranks prepare what they need.
+func TestALoopBeginsWhenItSays(t *testing.T) {
+	for name, policy := range map[string]lb.Policy{"off": lb.Off, "rotate": lb.Rotate} {
+		t.Run(name, func(t *testing.T) {
+			var all [2]told
+			var ready [2]time.Duration
+			var rep *hooks.Report
+			simulate(t, machine(0, 2), func(c *sim.Comm) error {
+				o := &all[c.Rank()]
+				loop := hooks.Loop{Name: "told", Iterations: dist.Span(0, 40), Adjacent: true, Quantum: 0.004, Record: hooks.Tee(&memory{}, o), Later: true}
+				h, err := hooks.New(c, loop, lb.Config{Policy: policy, Period: 0.05})
+				if err != nil {
+					return err
+				}
+				c.Work(2)
+				ready[c.Rank()] = c.Now()
+				assert.Empty(t, o.loop, "nothing is told before it begins")
+				assert.Empty(t, o.pulses)
+				h.BeginLoop()
+				for range 100 {
+					h.Begin()
+					c.Work(5e-3)
+					h.End()
+					if _, err := h.Hook(); err != nil {
+						return err
+					}
+				}
+				own, err := h.Finish()
+				if own != nil {
+					rep = own
+				}
+				return err
+			})
+			for r := range all {
+				assert.GreaterOrEqual(t, all[r].began, ready[r], "rank %d", r)
+				assert.Less(t, all[r].end-all[r].began, time.Second, "rank %d", r)
+				assert.Less(t, rep.Ranks[r].Compute, 1.0, "rank %d", r)
+			}
+			require.NotEmpty(t, all[0].pulses)
+			assert.Less(t, all[0].pulses[0].Time, 0.1)
+		})
+	}
+}
+
 // What is told of a loop that is balanced or not, with ranks that meet or do not: spans in order without overlap on every
 // rank, which add up to the report; and on rank 0 how far it has come, five times a second at most.
 func TestALoopTellsWhatItDoes(t *testing.T) {

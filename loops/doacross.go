@@ -203,7 +203,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	}
 	x.h, err = hooks.New(x.c, hooks.Loop{
 		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: x.movingArrays(), Adjacent: true, OneByOne: ahead,
-		Phases: phases, Quantum: d.Quantum, Record: d.Record,
+		Phases: phases, Quantum: d.Quantum, Record: d.Record, Later: true,
 		Before: func(have, want Range) error { return x.before(have, want, x.h.PhasesDone()) },
 		Agreed: fmt.Sprintf("%d sweeps, strip %v, block size %d, reach %d, %d arrays with boundary rows, %d local, stop test %v after every %d sweeps",
 			d.Outer, d.Strip, d.Block, d.Reach, len(d.Arrays), len(d.Local), d.After != nil, d.Every),
@@ -240,6 +240,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 		return nil, err
 	}
 	x.rep.Time, err = timed(x.c, func() error {
+		x.h.BeginLoop()
 		x.pauses.begin()
 		for x.rep.Steps < d.Outer {
 			if stop, err := x.pause(); err != nil {

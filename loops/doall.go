@@ -171,7 +171,7 @@ func (d DOALL) runInStep(c comm.Comm, cfg lb.Config, p *pauses) (rep *Report, er
 	adjacent := d.Halo || cfg.Movement == lb.Adjacent
 	h, err := hooks.New(c, hooks.Loop{
 		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: moving(d.Arrays),
-		Adjacent: adjacent, Phases: d.Repeat - p.first, Quantum: d.Quantum, Record: d.Record,
+		Adjacent: adjacent, Phases: d.Repeat - p.first, Quantum: d.Quantum, Record: d.Record, Later: true,
 		Agreed: fmt.Sprintf("halo %v, overlap %v, stop test %v", d.Halo, d.Overlap, d.After != nil),
 	}, cfg)
 	if err != nil {
@@ -183,6 +183,7 @@ func (d DOALL) runInStep(c comm.Comm, cfg lb.Config, p *pauses) (rep *Report, er
 	r := inStep{d: d, c: c, h: h, boundary: exchange{c: c, arrays: d.Arrays, left: left, right: right}}
 	rep = &Report{Steps: p.first}
 	rep.Time, err = timed(c, func() error {
+		h.BeginLoop()
 		p.begin()
 		for rep.Steps < d.Repeat {
 			pause, err := p.at(rep.Steps)
