@@ -32,5 +32,7 @@
 //
 // # What it does not do
 //
-// Without balancing there are no interactions, and so no values of ranks before the end. It serves nothing over the network.
+// Without balancing there are no interactions, and so no values of ranks before the end. It serves nothing over the network. A run that
+// is killed does not say that it ends: shiftwork_running stays 1, and nothing is written any more, which the node exporter's
+// node_textfile_mtime_seconds shows. shiftwork-metrics then waits for the next run of that file until it is stopped.
 package metrics

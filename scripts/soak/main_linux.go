@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -35,6 +36,9 @@ type options struct {
 // omega lets an error of the first sweep live to the last: it fades by a factor of omega-1 a sweep.
 const omega = "1.999999999"
 
+// settled is how long it takes until MPI's buffers have their size: package documentation.
+const settled = 30 * time.Minute
+
 // endless is more sweeps than any run does.
 const endless = "1000000000000"
 
@@ -46,7 +50,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.SetOutput(stderr)
 	flags.StringVar(&o.program, "program", "./sor", "the program")
 	flags.StringVar(&o.load, "load", "./load", "the competing load")
-	flags.DurationVar(&o.length, "for", 30*time.Minute, "how long the job runs")
+	flags.DurationVar(&o.length, "for", settled, "how long the job runs")
 	flags.IntVar(&o.ranks, "ranks", 4, "ranks")
 	flags.IntVar(&o.n, "n", 400, "rows and columns")
 	flags.IntVar(&o.loads, "loads", 2, "competing loads at a time, at most")
@@ -116,13 +120,17 @@ func (o options) soak(w io.Writer) (bool, error) {
 	if err := rest(); err != nil { // what one rank comes to does not depend on loads
 		return false, err
 	}
-	good := true
+	var faults []string
 	table := fmt.Sprintf("%5s %14s %14s %14s %8s\n", "rank", "resident, MiB", "then kept, MiB", "at last, MiB", "growth")
 	for r, s := range ranks {
 		resident, then, last := s.medians()
 		g := (last - then) / resident
 		table += fmt.Sprintf("%5d %14.2f %14.2f %14.2f %7.2f%%\n", r, resident/(1<<20), then/(1<<20), last/(1<<20), 100*g)
-		good = good && g <= o.growth && !math.IsNaN(g)
+		if math.IsNaN(g) {
+			faults = append(faults, fmt.Sprintf("rank %d has too few samples", r))
+		} else if g > o.growth {
+			faults = append(faults, fmt.Sprintf("rank %d grew by %.2f%%, accepted is %g%%", r, 100*g, 100*o.growth))
+		}
 	}
 	if _, err := fmt.Fprint(w, table); err != nil {
 		return false, err
@@ -131,14 +139,19 @@ func (o options) soak(w io.Writer) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("the run of one rank: %w", err)
 	}
-	good = good && fields["checksum"] == want && want != ""
+	if len(faults) > 0 && o.length < settled {
+		faults = append(faults, fmt.Sprintf("runs of less than %v find growth that is no leak (go doc ./scripts/soak)", settled))
+	}
+	if want == "" || fields["checksum"] != want {
+		faults = append(faults, "the checksum is another")
+	}
 	verdict := "good"
-	if !good {
-		verdict = "bad"
+	if len(faults) > 0 {
+		verdict = "bad: " + strings.Join(faults, "; ")
 	}
 	_, err = fmt.Fprintf(w, "soak: iterations=%s time_s=%s interactions=%s shifts=%s iterations_moved=%s samples=%d checksum=%s, of one rank %s: %s\n",
 		fields["iterations"], fields["time_s"], fields["interactions"], fields["shifts"], fields["iterations_moved"], len(ranks[0].kept), fields["checksum"], want, verdict)
-	return good, err
+	return len(faults) == 0, err
 }
 
 // oneRank is the checksum of so many sweeps on one rank.

@@ -161,6 +161,12 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("SHIFTWORK_BLOCK", "none")
 	_, err = parseHere()
 	assert.ErrorContains(t, err, "SHIFTWORK_BLOCK", "the user must find where the value comes from")
+	t.Setenv("SHIFTWORK_BLOCK", "7")
+	t.Setenv("SHIFTWORK_COST_BENEFIT", "maybe")
+	_, err = parseHere()
+	assert.EqualError(t, err, `--cost-benefit must be one of "on","off" but got "maybe" (from envar SHIFTWORK_COST_BENEFIT="maybe")`)
+	_, err = parseHere("--cost-benefit", "often")
+	assert.EqualError(t, err, `--cost-benefit must be one of "on","off" but got "often"`)
 }
 
 func TestHelpShowsEveryFlagWithItsDefaultAndVariable(t *testing.T) {

@@ -3,6 +3,8 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"os"
 	"strings"
 	"unicode"
 
@@ -39,12 +41,30 @@ func Parse(name, description string, args []string, target any) (err error) {
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: helpWidth}),
 	)
 	if _, err := k.Parse(joinNegative(args)); err != nil {
-		return oneLine(err)
+		return oneLine(namingVariable(err))
 	}
 	if s, ok := target.(interface{ shared() *Shared }); ok {
 		return s.shared().check()
 	}
 	return nil
+}
+
+// namingVariable adds to an error of kong's about a word that is none of those which a flag accepts the environment variable that it came from. kong
+// does that for all other values.
+func namingVariable(err error) error {
+	var fault *kong.ParseError
+	if !errors.As(err, &fault) {
+		return err
+	}
+	for _, f := range fault.Context.Flags() {
+		for _, name := range f.Envs {
+			word, set := os.LookupEnv(name)
+			if set && f.Enum != "" && strings.HasPrefix(err.Error(), f.ShortSummary()+" must be ") && strings.HasSuffix(err.Error(), fmt.Sprintf(" got %q", word)) {
+				return fmt.Errorf("%w (from envar %s=%q)", err, name, word)
+			}
+		}
+	}
+	return err
 }
 
 // oneLine removes the type of kong's error, which would let callers depend on it, and whatever could break the line. The
