@@ -79,9 +79,7 @@ type Free struct {
 	total         totals
 	interact      float64
 	clock         masterClock
-	trace         Tracer // nil: nobody looks
-	moves         tracedMove
-	watching      *watching // on rank 0, if anybody watches
+	followed
 }
 
 // worthCPUTime is how long a chunk must take for its CPU time, to a microsecond, to say more than the clock.
@@ -144,11 +142,7 @@ func NewFree(c comm.Comm, loop FreeLoop, cfg lb.Config) (*Free, error) {
 	}
 	f.began = c.Now()
 	f.since, f.next = f.began, f.began
-	if f.trace = find[Tracer](loop.Record); f.trace != nil {
-		f.moves.to = f.trace
-		f.trace.Begin(loop.Name, f.began)
-	}
-	f.watching = watch(loop.Record, loop.Name, c.Rank(), f.began)
+	f.follow(loop.Record, loop.Name, c.Rank(), f.began)
 	return f, nil
 }
 

@@ -56,9 +56,7 @@ type Hooks struct {
 	clock    masterClock
 	oneByOne oneByOne
 	placer   *Placer // nil: the program calls Hook itself
-	trace    Tracer  // nil: nobody looks
-	moves    tracedMove
-	watching *watching // on rank 0, if anybody watches
+	followed
 
 	quantum     float64 // s; 0: not known yet
 	perByte     perByte
@@ -173,11 +171,7 @@ func New(c comm.Comm, loop Loop, cfg lb.Config) (*Hooks, error) {
 func (h *Hooks) BeginLoop() {
 	h.began = h.c.Now()
 	h.since = h.began
-	if h.trace = find[Tracer](h.loop.Record); h.trace != nil {
-		h.moves.to = h.trace
-		h.trace.Begin(h.loop.Name, h.began)
-	}
-	h.watching = watch(h.loop.Record, h.loop.Name, h.c.Rank(), h.began)
+	h.follow(h.loop.Record, h.loop.Name, h.c.Rank(), h.began)
 }
 
 // check validates the arguments, holds them against those of the other ranks, and returns the first rank that computes.

@@ -68,6 +68,22 @@ func find[T Recorder](r Recorder) (found T) {
 	return found
 }
 
+// followed is what a loop keeps for those who follow it.
+type followed struct {
+	trace    Tracer // nil: nobody looks
+	moves    tracedMove
+	watching *watching // on rank 0, if anybody watches
+}
+
+// follow tells the Tracer and the Watcher of r, if it has them, that the loop begins.
+func (f *followed) follow(r Recorder, loop string, rank int, began time.Duration) {
+	if f.trace = find[Tracer](r); f.trace != nil {
+		f.moves.to = f.trace
+		f.trace.Begin(loop, began)
+	}
+	f.watching = watch(r, loop, rank, began)
+}
+
 // watching is what a loop does for a Watcher.
 type watching struct {
 	to    Watcher

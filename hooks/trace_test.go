@@ -48,9 +48,7 @@ func TestALoopBeginsWhenItSays(t *testing.T) {
 				assert.Empty(t, o.pulses)
 				h.BeginLoop()
 				for range 100 {
-					h.Begin()
-					c.Work(5e-3)
-					h.End()
+					h.Compute(func() { c.Work(5e-3) })
 					if _, err := h.Hook(); err != nil {
 						return err
 					}
