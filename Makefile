@@ -53,7 +53,7 @@ test: lint test-nompi test-mpi
 # times as long, and all that they import is compiled for it once more, so it sees the packages which start goroutines, or whose tests do, and not
 # their long tests in virtual time, where one rank at a time computes. The lab's second time is with MPI. Lint has vetted all of them.
 CONCURRENT := ./comm/... ./hooks ./loops ./spmd ./trace ./apps/internal/frame ./apps/internal/gridfile ./internal/jobs ./internal/machine ./scripts/lab/cluster ./scripts/soak
-VIRTUAL := ALeanLeavesRows|ARepeatedLoopLearnsItsWeights|TheChosenBlockSizeIsWithinFivePercentOfTheBest|UniformLoopsDecideAsBefore|LeansAnswerALoadSoon|LeansUnderQuotas|LeansPassWorkThroughRanks|TheHookGoesWhereMeasuredCostsPutIt|EveryIterationHasOneOwnerAtEveryHookAndItsData|FewIterations|EachFaultAtEachPoint|SomeFaultsOfEightRanks|ManyRanksHideThatOneIsSlowNowAndThen|ASlowNetworkIsNoReasonToMove|MovingPaysWhereThereIsTime|FreeLoopsDoEveryIterationOnceAndInOrder
+VIRTUAL := ALeanLeavesRows|ARepeatedLoopLearnsItsWeights|TheChosenBlockSizeIsWithinFivePercentOfTheBest|UniformLoopsDecideAsBefore|LeansAnswerALoadSoon|LeansUnderQuotas|LeansPassWorkThroughRanks|TheHookGoesWhereMeasuredCostsPutIt|EveryIterationHasOneOwnerAtEveryHookAndItsData|FewIterations|EachFaultAtEachPoint|SomeFaultsOfEightRanks|ManyRanksHideThatOneIsSlowNowAndThen|ASlowNetworkIsNoReasonToMove|MovingPaysWhereThereIsTime|FreeLoopsDoEveryIterationOnceAndInOrder|OtherUsersOfTheHost|DearMovesBesideNeighbours
 test-nompi: setup
 	CGO_ENABLED=1 go test -vet off -race -skip '^Test($(VIRTUAL))$$' -timeout 8m -tags nompi $(CONCURRENT)
 	CGO_ENABLED=0 go test -vet off -timeout 8m -tags nompi $$(go list -tags nompi ./... | grep -vxE '$(if $(MPICC),,shiftwork/scripts/lab(/.*)?)')

@@ -43,6 +43,7 @@ type Balancer struct {
 	auto      bool    // the filter is the automatic one
 	heard     survey  // of the present statuses
 	now       float64 // s since the start, mean over the workers
+	phases    float64 // hook executions since the start, mean over the workers; 0 unknown
 	measured  float64 // s of which statuses tell what was computed
 	lasting   int     // decisions in a row that found an imbalance that is likely, but not certain
 	rated     int     // decisions that had rates
@@ -260,6 +261,7 @@ func longerMove(s, t *Status) bool {
 func (b *Balancer) learn(statuses []Status) {
 	b.heard = b.look(statuses)
 	b.now += b.heard.elapsed
+	b.phases += b.heard.phases
 	if b.heard.compute > 0 {
 		b.measured += b.heard.elapsed
 		b.period.reported(b.heard.elapsed)

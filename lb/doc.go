@@ -60,6 +60,9 @@
 //	next    to the one that is perfect after the next change, and stay
 //	worst   only the slowest rank's surplus moves: where no change is expected and full does not pay; short of time, it may
 //
+// How long the loop lasts is known in phases. Until the end of the present stay they take as long as now, after it as long as on average so far, where that is
+// less: beside a load they are long, and a movement that comes late in its visit has less time to pay than they say (quicker).
+//
 // A movement must save twice what it costs: the time that ranks spend on it, and what waiting for them costs the others, which
 // shows in the work that was not done meanwhile (stall). The first one, whose cost is unknown, is taken to cost a period, or what its data takes
 // where messages tell (Loop.MoveUnit) and that is more. Where the end of the loop is not known the rates are taken to stay as they are for as long as they have been: it waits until it could have paid for itself. Where its data alone takes longer than

@@ -94,10 +94,22 @@ func (b *Balancer) outlook(target float64) Outlook {
 		}
 	}
 	o.Stay = max(0, o.Stay-delay)
+	if o.Stay < o.Horizon && b.remaining(target) < forever {
+		o.Horizon = o.Stay + (o.Horizon-o.Stay)*b.quicker()
+	}
 	if o.Stay >= o.Horizon {
 		o.Stay, o.Rank = o.Horizon, -1
 	}
 	return o
+}
+
+// quicker is how many s phases take on average so far, that take a second now; at most 1. What is left of the loop is reckoned by the present
+// ones, which are long beside a load: once that has gone, others are no longer than they were, and less is left to win.
+func (b *Balancer) quicker() float64 {
+	if b.phases == 0 || b.period.phase == 0 {
+		return 1
+	}
+	return min(1, b.now/b.phases/b.period.phase)
 }
 
 // stillToStay returns in s how long a rate that has been at its level for age will stay there, where visits last mean, give or take blur: what is

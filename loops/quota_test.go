@@ -31,7 +31,7 @@ func TestLeansUnderQuotas(t *testing.T) {
 					if !math.IsInf(want.cycle, 1) {
 						load.began = want.cycle * float64(phase) / phases
 					}
-					machine := load.quotas(0.002 * float64(phase))
+					machine := rationed(load.quotas(0.002 * float64(phase)))
 					alone, on := sweeping(t, machine, rows, off), sweeping(t, machine, rows, lb.Auto())
 					still, moving, shifts = still+alone.Time, moving+on.Time, shifts+float64(on.Shifts)/phases
 					ideal += load.ideal(rationedTime)
@@ -65,11 +65,16 @@ func (l swinging) quotas(first float64) (quotas []sim.Quota) {
 	return quotas
 }
 
-// sweeping is a loop over so many rows that four ranks have under such quotas, for rationedTime: a sweep takes the longer the larger the grid is.
-func sweeping(t *testing.T, quotas []sim.Quota, rows int, cfg lb.Config) *loops.Report {
+// rationed is a machine of four ranks with such quotas.
+func rationed(quotas []sim.Quota) sim.Config {
+	return sim.Config{Ranks: 4, Alpha: 2e-5, Beta: 1e-10, SendOverhead: 5e-6, Quotas: quotas}
+}
+
+// sweeping is a loop over so many rows that four ranks have on a rationed machine, for rationedTime: a sweep takes the longer the larger the grid is.
+func sweeping(t *testing.T, machine sim.Config, rows int, cfg lb.Config) *loops.Report {
 	const columns = 512
 	sweep := 6.4e-3 * float64(rows) * float64(rows) / 4000 / 4000 // s of CPU
-	return reportIn(t, sim.Config{Ranks: 4, Alpha: 2e-5, Beta: 1e-10, SendOverhead: 5e-6, Quotas: quotas}, func(c *sim.Comm) (*loops.Report, error) {
+	return reportIn(t, machine, func(c *sim.Comm) (*loops.Report, error) {
 		return loops.DOACROSS{
 			Outer: int(rationedTime * 1.6 / sweep), Rows: loops.Span(0, rows), Strip: loops.Span(0, columns), Quantum: 0.01, Reach: 1,
 			Arrays: []loops.Array{loops.NewMatrix(rows, columns)},
