@@ -51,12 +51,13 @@ func (b *Balancer) outlook(target float64) Outlook {
 	interval := b.period.interval(target)
 	delay := b.delay(interval)
 	o := Outlook{Rank: -1, Horizon: b.now, Reaction: interval + delay}
-	if end := b.remaining(target); end < forever {
+	left := b.remaining(target)
+	if left < forever {
+		o.Horizon = left
 		// When a loop begins what is left of it is a guess, by phases that fill a pipeline and caches, and so are rates of some milliseconds.
 		if cost := b.moveCost(b.work, b.want); b.firstIsDear(cost) {
-			end = min(end, dearPatience*min(1, dearPart*(b.now+end)/cost)*(b.now+delay))
+			o.Horizon = min(left, dearPatience*min(1, dearPart*(b.now+left)/cost)*(b.now+delay))
 		}
-		o.Horizon = end
 	}
 	o.Stay = math.Inf(1)
 	blur := 2 * o.Reaction // the balancer sees both ends of a visit up to a reaction late, so that equally long ones seem to differ
@@ -94,7 +95,7 @@ func (b *Balancer) outlook(target float64) Outlook {
 		}
 	}
 	o.Stay = max(0, o.Stay-delay)
-	if o.Stay < o.Horizon && b.remaining(target) < forever {
+	if o.Stay < o.Horizon && left < forever {
 		o.Horizon = o.Stay + (o.Horizon-o.Stay)*b.quicker()
 	}
 	if o.Stay >= o.Horizon {

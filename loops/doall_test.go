@@ -372,7 +372,14 @@ func TestRowsOfTheChunkUnderWayMove(t *testing.T) {
 	assert.Less(t, took, 1.05*ideal)
 }
 
-// A product reads all of B for each call: 18 rows and fewer take as long, and a call as long as two rows more.
+// productPiece is the work of a piece of some rows of a product, of which a rank computes so many a second. It reads all of B for each call: 18 rows and fewer take as long, and
+// a call as long as two rows more.
+func productPiece(c *sim.Comm, pieces int, rate float64) func(repetition int, rows loops.Range, piece int) {
+	return func(_ int, rows loops.Range, _ int) {
+		c.Work((2 + max(18, float64(rows.Len()))) / rate / float64(pieces))
+	}
+}
+
 func TestAProductEndsTogetherWithFewCalls(t *testing.T) {
 	const rows, pieces, duration = 5260, 11, 2.8 // s, without a load
 	for _, x := range []struct {
@@ -392,7 +399,7 @@ func TestAProductEndsTogetherWithFewCalls(t *testing.T) {
 			rate := rows / duration / float64(x.ranks) // rows/s where nobody else computes
 			took := timeOf(t, cfg, rows, func(c *sim.Comm, d *loops.DOALL) {
 				d.Pieces = pieces
-				d.Piece = func(_ int, rows loops.Range, _ int) { c.Work((2 + max(18, float64(rows.Len()))) / rate / pieces) }
+				d.Piece = productPiece(c, pieces, rate)
 			})
 			return took / (duration * float64(x.ranks) / (float64(x.ranks-1) + last))
 		}

@@ -201,8 +201,7 @@ func TestLeansAnswerALoadSoon(t *testing.T) {
 			sum, moves := 0.0, 0
 			for phase := range phases {
 				load := swinging{cycle: want.cycle, began: want.cycle * float64(phase) / phases}
-				off := lb.Auto()
-				off.Policy = lb.Off
+				off := lb.Config{Policy: lb.Off}
 				still, moving := load.beside(t, off), load.beside(t, lb.Auto())
 				removed := (still.Time - moving.Time) / (still.Time - load.ideal(swingSweep*swingSweeps))
 				t.Logf("begun %.2f s after the load: %.2f s, balanced %.2f s, %d movements, leaning by %d rows: %.2f of what can be removed",

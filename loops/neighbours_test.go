@@ -11,7 +11,7 @@ import (
 	"shiftwork/loops"
 )
 
-// neighbours is how fast two processors are, of which each has two ranks, where other users of the host take up to a third of one for so many s on average.
+// neighbours is how fast two processors are, of which each has two ranks, where other users of the host take none, a quarter or 0.37 of one, for so many s on average.
 func neighbours(seed uint64, stay float64) [][]sim.Step {
 	var processors [2][]sim.Step
 	for p := range processors {
@@ -25,8 +25,7 @@ func neighbours(seed uint64, stay float64) [][]sim.Step {
 
 // besideNeighbours is the mean, over hosts, of the time with balancing over that without it.
 func besideNeighbours(hosts uint64, stay float64, machine sim.Config, run func(machine sim.Config, cfg lb.Config) *loops.Report) (ratio, shifts float64) {
-	off := lb.Auto()
-	off.Policy = lb.Off
+	off := lb.Config{Policy: lb.Off}
 	still, moving := 0.0, 0.0
 	for seed := range hosts {
 		machine.Speed = neighbours(seed, stay)
@@ -56,13 +55,13 @@ func TestOtherUsersOfTheHost(t *testing.T) {
 	}
 }
 
-// rationedProduct is one pass over 3840 rows, which takes four ranks with 0.4 of a processor 2.5 s; a call takes as long as two rows more.
+// rationedProduct is one product of 3840 rows, which takes four ranks with 0.4 of a processor 2.5 s.
 func rationedProduct(t *testing.T, machine sim.Config, cfg lb.Config) *loops.Report {
 	const rows, pieces, rate = 3840, 8, 960 // rows/s
 	return reportIn(t, machine, func(c *sim.Comm) (*loops.Report, error) {
 		return loops.DOALL{
 			Rows: loops.Span(0, rows), Arrays: []loops.Array{loops.NewMatrix(rows, 8)}, Quantum: 0.01, Pieces: pieces,
-			Piece: func(_ int, rows loops.Range, _ int) { c.Work((2 + max(18, float64(rows.Len()))) / rate / pieces) },
+			Piece: productPiece(c, pieces, rate),
 		}.Run(c, cfg)
 	})
 }

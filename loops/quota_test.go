@@ -23,8 +23,7 @@ func TestLeansUnderQuotas(t *testing.T) {
 		}{{0, 0, 0}, {math.Inf(1), 0.9, 3}, {6, 0.7, 4}, {2, 0.6, 6}} {
 			t.Run(fmt.Sprint(rows, " ", want.cycle), func(t *testing.T) {
 				t.Parallel()
-				off := lb.Auto()
-				off.Policy = lb.Off
+				off := lb.Config{Policy: lb.Off}
 				var still, moving, ideal, shifts float64
 				for phase := range phases {
 					load := swinging{cycle: want.cycle}

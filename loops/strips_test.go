@@ -20,8 +20,7 @@ type grid struct {
 
 // on is the part of the time, of a run without balancing on so many ranks of the given speeds, in which points were computed.
 func (g grid) on(t *testing.T, ranks int, speeds [][]sim.Step) (efficiency float64, rep *loops.Report) {
-	off := lb.Auto()
-	off.Policy = lb.Off
+	off := lb.Config{Policy: lb.Off}
 	points := float64(g.n) * float64(g.n) / float64(ranks) // of a rank
 	rep = reportIn(t, sim.Config{Ranks: ranks, Alpha: 1.5e-6, Beta: 1e-10, SendOverhead: 2e-7, Speed: speeds, MaxOps: 1e9}, func(c *sim.Comm) (*loops.Report, error) {
 		done := 0.0
