@@ -76,7 +76,7 @@ func (s *store) time(part, cell, variant string) spread {
 }
 
 // ratio is the spread of the ratios of two variants' times, round by round; its median is that of the two medians, which is
-// what the project promises.
+// what the project promises. Of runs at the same time, it is the median of the ratios: only those of a round have met the same.
 func (s *store) ratio(part, cell, over, under string) spread {
 	a, b := s.group(part, cell, over), s.group(part, cell, under)
 	var ratios []float64
@@ -88,7 +88,7 @@ func (s *store) ratio(part, cell, over, under string) spread {
 		}
 	}
 	out := spreadOf(ratios)
-	if out.ok() {
+	if out.ok() && !s.together() {
 		out.median = s.time(part, cell, over).median / s.time(part, cell, under).median
 		out.low, out.high = min(out.low, out.median), max(out.high, out.median)
 	}
@@ -96,16 +96,11 @@ func (s *store) ratio(part, cell, over, under string) spread {
 }
 
 // removed is the share of the loads' penalty that balancing removed, as scripts/lab tells it: from medians. The whiskers are
-// those of the balanced runs.
+// those of the balanced runs. Of runs at the same time, it is told round by round.
 func (s *store) removed(part, cell, on, off, dedicated string) spread {
-	balanced := s.group(part, cell, on)
-	none, alone := s.time(part, cell, off), s.time(part, cell, dedicated)
-	if len(balanced) == 0 || !none.ok() || !alone.ok() {
+	balanced, none, alone := s.group(part, cell, on), s.group(part, cell, off), s.group(part, cell, dedicated)
+	if len(balanced) == 0 || len(none) == 0 || len(alone) == 0 {
 		return spreadOf(nil)
-	}
-	var began []float64
-	for _, r := range balanced {
-		began = append(began, r.Began)
 	}
 	r := balanced[0]
 	speeds := r.shares()
@@ -113,15 +108,36 @@ func (s *store) removed(part, cell, on, off, dedicated string) spread {
 	for i := range speeds {
 		speeds[i] /= reference
 	}
-	ideal := measure.Ideal(alone.median, speeds, r.loads(), time.Duration(spreadOf(began).median*float64(time.Second)))
+	removed := func(off, on, dedicated, began float64) (float64, bool) {
+		ideal := measure.Ideal(dedicated, speeds, r.loads(), time.Duration(began*float64(time.Second)))
+		return measure.PenaltyRemoved(off, on, ideal)
+	}
+	if s.together() {
+		var rounds []float64
+		for _, x := range balanced {
+			for _, y := range none {
+				for _, z := range alone {
+					if share, ok := removed(y.Time, x.Time, z.Time, x.Began); ok && x.Round == y.Round && x.Round == z.Round {
+						rounds = append(rounds, share)
+					}
+				}
+			}
+		}
+		return spreadOf(rounds)
+	}
+	var began []float64
+	for _, r := range balanced {
+		began = append(began, r.Began)
+	}
+	beside, start, base := s.time(part, cell, off).median, spreadOf(began).median, s.time(part, cell, dedicated).median
 	t := s.time(part, cell, on)
 	out := spread{count: t.count}
 	var ok bool
-	if out.median, ok = measure.PenaltyRemoved(none.median, t.median, ideal); !ok {
+	if out.median, ok = removed(beside, t.median, base, start); !ok {
 		return spreadOf(nil)
 	}
-	out.low, _ = measure.PenaltyRemoved(none.median, t.high, ideal)
-	out.high, _ = measure.PenaltyRemoved(none.median, t.low, ideal)
+	out.low, _ = removed(beside, t.high, base, start)
+	out.high, _ = removed(beside, t.low, base, start)
 	return out
 }
 

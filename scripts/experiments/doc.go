@@ -6,20 +6,19 @@
 //	build/experiments --part slow --fresh    one part, anew
 //	build/experiments --fresh --budget 20    everything, anew and shorter
 //	build/experiments --draw                 only figures and tables, from what has been measured
-//	build/experiments --patience 30          waits, 30 minutes in all, while others on the host of this machine slow it down
+//	build/experiments --together --data DIR  runs what is compared at the same time: for a host that others use as well
 //
 // # How it is made
 //
 //	part       a figure, or a question: a list of cells
 //	cell       a program of a size, in a place (workstations, quota period, network), with so many rounds
 //	variant    what differs between the runs of a cell: flags, loads. The variants of a round run one after the other, each
-//	           round in another order, so that a drift of the machine's speed favours nobody
+//	           round in another order, so that a drift of the machine's speed favours nobody; or at the same time (--together)
 //
 //	sizes.csv ──> iterations     CPU seconds of an iteration, measured first: runs are as long as planned on any machine
 //	run ────────> runs.csv       one line a run, written when it has ended; what is there is not run again
 //	     ├──────> traces.csv     per rank and interaction: rates, shares, compute, wait, move (runs that are traced)
-//	     ├──────> curves.csv     predicted times by block size
-//	     └──────> pace.csv       with --patience: how fast the processors were beside a run, also one that was done again
+//	     └──────> curves.csv     predicted times by block size
 //	*.csv ──────> figures (PNG and SVG), tables between the markers of the document
 //
 // Loads are scaled by the balancing period: ten quanta in the paper (1.0 s of 100 ms), ten quota periods here (100 ms of 10
@@ -32,6 +31,7 @@
 // # What it does not do
 //
 // It does not judge noise: five runs give a median, and minimum and maximum stand beside it.
-// Without --patience it does not know whether others use the machine, or its host, and they disturb all figures. With it, it knows of
-// those that slow a processor down before or after a run, not of what comes and goes in between.
+// It does not know whether others use the machine, or its host: a neighbour on the same core takes the caches and the vector units for a second or a
+// minute, runs take up to half as long again, and no counter tells. One after the other, they disturb all figures. With --together
+// they meet all that is compared alike, but workstations are slower: two runs at once leave each of them half of its quota, three a third.
 package main

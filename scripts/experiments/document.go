@@ -126,9 +126,6 @@ func tableMachine(s *store) string {
 		g.add(one.Name, one.Value)
 	}
 	g.add("runs", fmt.Sprint(len(s.order)))
-	if all, again, kept := s.besides(); all > 0 {
-		g.add("beside other work on the host", fmt.Sprintf("of %d runs beside which it was looked for, %d were done again, %d more were kept", all, again, kept))
-	}
 	return g.String()
 }
 

@@ -28,7 +28,7 @@ type options struct {
 	List     bool     `help:"List the parts with the minutes that each takes, and run nothing."`
 	Fresh    bool     `help:"Forget what has been measured of the parts, and start anew (default: go on where it stopped)."`
 	Budget   float64  `placeholder:"MINUTES" help:"About how long everything may take; less means fewer rounds, then shorter runs (default: ${budget}, or that of the data)."`
-	Patience float64  `placeholder:"MINUTES" help:"How long, in all, to wait while somebody else on the host slows a processor down, and to do rounds again in which that happened (default: not to look)."`
+	Together bool     `help:"Run what is compared at the same time, on workstations that share what each would have of a CPU: for a host that others use as well (default: one after the other, or as the data)."`
 	Largest  int      `default:"10000" placeholder:"ROWS" help:"Largest grid, of those that are sized for a sweep of ten quota periods; 8 bytes a point (default ${default})."`
 	Draw     bool     `help:"Only draw figures and fill in the document from what has been measured."`
 	Measure  bool     `help:"Only measure."`
@@ -103,8 +103,6 @@ func parse(args []string) (o options, help string, err error) {
 	switch {
 	case o.Budget < 0 || math.IsNaN(o.Budget) || o.Budget > 1e5:
 		err = refuse("--budget=%g: minutes above 0 are accepted", o.Budget)
-	case o.Patience < 0 || math.IsNaN(o.Patience) || o.Patience > 1e5:
-		err = refuse("--patience=%g: minutes from 0 on are accepted", o.Patience)
 	case o.Largest < 2000 || o.Largest > 100_000:
 		err = refuse("--largest=%d: rows from 2000 to 100000 are accepted", o.Largest)
 	case o.Draw && o.Measure:
@@ -120,6 +118,19 @@ func parse(args []string) (o options, help string, err error) {
 		}
 	}
 	return o, "", err
+}
+
+// parts are all parts as this data set has them.
+func (o options) parts(st *store, large int) []part {
+	all := parts(large)
+	if o.Together || st.together() {
+		for _, p := range all {
+			for i, c := range p.cells {
+				p.cells[i] = c.atOnce()
+			}
+		}
+	}
+	return all
 }
 
 func (o options) wants(p part) bool { return len(o.Part) == 0 || slices.Contains(o.Part, p.name) }
@@ -190,16 +201,10 @@ func (o options) measure(ctx context.Context, st *store, stdout io.Writer) (err 
 	defer func() { err = errors.Join(err, os.RemoveAll(temp)) }()
 	s := newSession(st, o.Programs, temp, stdout)
 	defer func() { err = errors.Join(err, s.close()) }()
-	if o.Patience > 0 {
-		if s.pace, err = newPace(ctx, filepath.Join(o.Programs, "sor"), time.Duration(o.Patience*float64(time.Minute)), st.paces); err != nil {
-			return err
-		}
-	}
-
 	if large, err = o.large(ctx, s); err != nil {
 		return err
 	}
-	all := parts(large)
+	all := o.parts(st, large)
 	plan := fit(all, budgetOf(st))
 	for i, p := range all {
 		if !o.wants(p) {
@@ -239,7 +244,7 @@ func (o options) measure(ctx context.Context, st *store, stdout io.Writer) (err 
 
 // list prints the plan.
 func (o options) list(st *store, large int, w io.Writer) {
-	all := parts(large)
+	all := o.parts(st, large)
 	budget := cmp.Or(o.Budget, budgetOf(st))
 	s := fit(all, budget)
 	sum := 0.0
@@ -278,6 +283,9 @@ func (o options) settings(st *store) error {
 		if was != budget {
 			return refuse("--budget=%s: %s was measured with %s: give the same, or --fresh", budget, o.Data, was)
 		}
+		if o.Together && !st.together() {
+			return refuse("--together: %s was measured without it: leave it out, or --fresh", o.Data)
+		}
 		for _, is := range here {
 			if was := st.setting(is.Name); was != "" && was != is.Value && (is.Name == "cpu" || is.Name == "cpus") && !o.Fresh {
 				return refuse("--data=%s: it was measured where %s is %s, and here it is %s: --fresh measures anew, in another folder nothing is lost, --draw only draws", o.Data, is.Name, was, is.Value)
@@ -285,7 +293,11 @@ func (o options) settings(st *store) error {
 		}
 		return nil
 	}
-	for _, one := range append([]setting{{"budget", budget}, {"begun", time.Now().UTC().Format("2006-01-02")}}, here...) {
+	all := append([]setting{{"budget", budget}, {"begun", time.Now().UTC().Format("2006-01-02")}}, here...)
+	if o.Together {
+		all = append(all, setting{together, "what is compared ran at the same time, on workstations that shared what each would have had of a CPU"})
+	}
+	for _, one := range all {
 		if err := st.set(one.Name, one.Value); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"shiftwork/hooks"
@@ -25,12 +26,12 @@ type session struct {
 	programs string // folder of sor, mm and load
 	temp     string
 	scale    scale
-	pace     *pace     // nil: nobody looks what others do on the host
 	out      io.Writer // progress
 
-	cluster *cluster.Cluster
-	at      place
-	once    func(context.Context, cell, variant, int, size) taken // try
+	opening  sync.Mutex
+	clusters []*cluster.Cluster // all alike; more than one where variants run at the same time
+	at       place
+	once     func(ctx context.Context, number int, c cell, v variant, round int, z size) taken // try
 
 	planned, done float64 // s of the plan, and of it what is done or was there already
 	most          float64 // what done may come to where more runs turn out to be needed than were planned; 0: anything
@@ -51,28 +52,32 @@ var errRun = errors.New("run failed")
 
 // close removes the workstations.
 func (s *session) close() error {
-	if s.cluster == nil {
-		return nil
+	var errs []error
+	for _, c := range s.clusters {
+		errs = append(errs, c.Close())
 	}
-	err := s.cluster.Close()
-	s.cluster = nil
-	return err
+	s.clusters = nil
+	return errors.Join(errs...)
 }
 
-// open makes the workstations of a place, unless they are there.
-func (s *session) open(p place) error {
-	if s.cluster != nil && s.at.key() == p.key() {
-		return nil
+// open is the cluster of a place with a number from 0 on, made unless it is there. Clusters of another place must not be in use any more.
+func (s *session) open(p place, number int) (*cluster.Cluster, error) {
+	s.opening.Lock()
+	defer s.opening.Unlock()
+	if s.at.key() != p.key() {
+		if err := s.close(); err != nil {
+			return nil, err
+		}
+		s.at = p
 	}
-	if err := s.close(); err != nil {
-		return err
+	for len(s.clusters) <= number {
+		c, err := cluster.New(p.config())
+		if err != nil {
+			return nil, err
+		}
+		s.clusters = append(s.clusters, c)
 	}
-	c, err := cluster.New(p.config())
-	if err != nil {
-		return err
-	}
-	s.cluster, s.at = c, p
-	return nil
+	return s.clusters[number], nil
 }
 
 // measure runs all runs of a cell that are not there.
@@ -82,14 +87,11 @@ func (s *session) measure(ctx context.Context, c cell) error {
 		most = max(most, c.roundsOf(v, s.scale))
 	}
 	for round := range most {
-		var variants []variant
-		for i := range c.variants {
-			if v := c.variants[(round+i)%len(c.variants)]; round < c.roundsOf(v, s.scale) {
-				variants = append(variants, v)
+		for _, crowd := range c.crowds(round) {
+			crowd = slices.DeleteFunc(crowd, func(v variant) bool { return round >= c.roundsOf(v, s.scale) })
+			if err := s.measureCrowd(ctx, c, crowd, round); err != nil {
+				return err
 			}
-		}
-		if err := s.round(ctx, c, variants, round); err != nil {
-			return err
 		}
 	}
 	return nil
@@ -97,7 +99,7 @@ func (s *session) measure(ctx context.Context, c cell) error {
 
 // run returns the run of a variant in a round: from the store, or measured and put there.
 func (s *session) run(ctx context.Context, c cell, v variant, round int) (run, error) {
-	if err := s.round(ctx, c, []variant{v}, round); err != nil {
+	if err := s.measureCrowd(ctx, c, []variant{v}, round); err != nil {
 		return run{}, err
 	}
 	if r, ok := s.store.runs[key{c.part, c.name, v.name, round}]; ok {
@@ -106,74 +108,91 @@ func (s *session) run(ctx context.Context, c cell, v variant, round int) (run, e
 	return run{}, errRun
 }
 
-// round runs what is not there of a round, one variant after the other. Where somebody looks what others do on the host, a round is all or nothing: its runs are
-// compared with each other, and one that is done again long after the others has other conditions.
-func (s *session) round(ctx context.Context, c cell, variants []variant, round int) error {
-	var missing []variant
-	for _, v := range variants {
+// measureCrowd runs variants of a round at the same time, unless all are there: what they took is compared, so that one that fails leaves none. They run once more after a failure:
+// a machine that others use has its moments.
+func (s *session) measureCrowd(ctx context.Context, c cell, crowd []variant, round int) error {
+	missing := false
+	for _, v := range crowd {
 		if r, ok := s.store.runs[key{c.part, c.name, v.name, round}]; ok {
-			s.advance(c.run(v, s.scale), r.Elapsed)
+			s.advance(c.cost(v, s.scale), r.Elapsed/float64(len(crowd)))
 		} else {
-			missing = append(missing, v)
+			missing = true
 		}
 	}
-	together := len(missing)
-	if s.pace == nil {
-		together = 1
+	if !missing {
+		return nil
 	}
-	for group := range slices.Chunk(missing, max(1, together)) {
-		all, err := s.undisturbed(ctx, c, group, round)
-		if err != nil {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	z, err := s.size(ctx, c)
+	if err != nil {
+		return err
+	}
+	var all []taken
+	began := time.Now()
+	for tries, failed := 0, true; failed && tries < 2; tries++ {
+		if all, err = s.take(ctx, c, crowd, round, z); err != nil {
 			return err
 		}
-		for _, t := range all {
-			if err := s.keep(c, t); err != nil {
-				return err
-			}
-		}
+		failed = slices.ContainsFunc(all, func(t taken) bool { return t.failure != nil })
 	}
-	return nil
+	for i := range all {
+		all[i].took = time.Since(began) / time.Duration(len(all))
+	}
+	return s.keep(c, round, all)
 }
 
-// taken is what a run has given, or why it has failed twice.
+// taken is what a run has given, or why it has failed.
 type taken struct {
 	variant variant
 	run     run
 	samples []sample
 	points  []point
-	took    time.Duration // both runs, if the first has failed
+	took    time.Duration // its part of the time of all that ran at the same time, also for the first time if one has failed
 	failure error
 }
 
-// take runs once, and once more after a failure: a machine that others use has its moments.
-func (s *session) take(ctx context.Context, c cell, v variant, round int, z size) (t taken) {
-	began := time.Now()
-	for tries := 0; tries < 2 && ctx.Err() == nil; tries++ {
-		if t = s.once(ctx, c, v, round, z); t.failure == nil {
-			break
-		}
+// take runs variants at the same time, each on workstations of its own. An error is not one of a run.
+func (s *session) take(ctx context.Context, c cell, crowd []variant, round int, z size) ([]taken, error) {
+	all := make([]taken, len(crowd))
+	var wait sync.WaitGroup
+	for i, v := range crowd {
+		wait.Go(func() {
+			all[i] = s.once(ctx, i, c, v, round, z)
+			all[i].variant = v
+		})
 	}
-	t.variant, t.took = v, time.Since(began)
-	return t
+	wait.Wait()
+	return all, ctx.Err()
 }
 
-// keep puts a run into the store, its line last; or notes that it has failed.
-func (s *session) keep(c cell, t taken) error {
-	s.advance(c.run(t.variant, s.scale), t.took.Seconds())
-	what := fmt.Sprintf("%s %s %s, round %d", c.part, c.name, t.variant.name, t.run.Round+1)
-	if t.failure != nil {
-		s.failures = append(s.failures, fmt.Sprintf("%s: %v", what, t.failure))
-		s.say("%s: FAILED twice: %v", what, t.failure)
+// keep puts runs into the store, the line of each last; or notes which have failed.
+func (s *session) keep(c cell, round int, all []taken) error {
+	whole := true
+	for _, t := range all {
+		s.advance(c.cost(t.variant, s.scale), t.took.Seconds())
+		if t.failure != nil {
+			what := fmt.Sprintf("%s %s %s, round %d", c.part, c.name, t.variant.name, round+1)
+			s.failures = append(s.failures, fmt.Sprintf("%s: %v", what, t.failure))
+			s.say("%s: FAILED twice: %v", what, t.failure)
+			whole = false
+		}
+	}
+	if !whole {
 		return nil
 	}
-	err := errors.Join(s.store.addSamples(t.samples), s.store.addPoints(t.points))
-	if err == nil {
-		err = s.store.addRun(t.run)
+	for _, t := range all {
+		err := errors.Join(s.store.addSamples(t.samples), s.store.addPoints(t.points))
+		if err == nil {
+			err = s.store.addRun(t.run)
+		}
+		if err != nil {
+			return err
+		}
+		s.say("%s %s %s, round %d: %.3f s", c.part, c.name, t.variant.name, round+1, t.run.Time)
 	}
-	if err == nil {
-		s.say("%s: %.3f s", what, t.run.Time)
-	}
-	return err
+	return nil
 }
 
 // advance notes that a run is done that was planned to take so long, and has taken so long, in s.
@@ -220,10 +239,8 @@ func (s *session) size(ctx context.Context, c cell) (size, error) {
 	if z, ok := s.store.sizes[name]; ok {
 		return z, nil
 	}
-	if err := s.open(where); err != nil {
-		return size{}, err
-	}
-	if _, err := s.calm(ctx); err != nil {
+	workstations, err := s.open(where, 0)
+	if err != nil {
 		return size{}, err
 	}
 	began := time.Now()
@@ -243,7 +260,7 @@ func (s *session) size(ctx context.Context, c cell) (size, error) {
 			command, n = []string{s.programs + "/mm", "--n", strconv.Itoa(unitSize)}, unitSize
 		}
 		limited, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("not done after a minute"))
-		r, err := s.cluster.Run(limited, cluster.Job{Command: append(command, "--quiet", "--balance", "off")})
+		r, err := workstations.Run(limited, cluster.Job{Command: append(command, "--quiet", "--balance", "off")})
 		cancel()
 		if err != nil {
 			return size{}, fmt.Errorf("%s: %w", strings.Join(command, " "), err)
@@ -275,11 +292,12 @@ func (s *session) size(ctx context.Context, c cell) (size, error) {
 // still for a minute, which is no fault of the run.
 const patience = 100 * time.Second
 
-// try runs once.
-func (s *session) try(ctx context.Context, c cell, v variant, round int, z size) (t taken) {
+// try runs once, on the cluster of that number.
+func (s *session) try(ctx context.Context, number int, c cell, v variant, round int, z size) (t taken) {
 	t.run.Round = round
 	fail := func(err error) taken { t.failure = err; return t }
-	if err := s.open(c.place); err != nil {
+	workstations, err := s.open(c.place, number)
+	if err != nil {
 		return fail(err)
 	}
 	cpu, unit := s.scale.length*c.seconds*c.place.total(), z.CPU
@@ -292,7 +310,7 @@ func (s *session) try(ctx context.Context, c cell, v variant, round int, z size)
 		talk = "--progress" // says when the loop begins
 	}
 	command = append(append(command, talk), v.flags...)
-	record, report := filepath.Join(s.temp, "record.jsonl"), filepath.Join(s.temp, "report.json")
+	record, report := filepath.Join(s.temp, fmt.Sprintf("record%d.jsonl", number)), filepath.Join(s.temp, fmt.Sprintf("report%d.json", number))
 	traced, curved := v.trace && round == 0, v.report && round == 0
 	if traced {
 		command = append(command, "--record", record)
@@ -304,7 +322,7 @@ func (s *session) try(ctx context.Context, c cell, v variant, round int, z size)
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %v", limit.Round(time.Second)))
 	defer cancel()
 	var complaint strings.Builder
-	result, err := s.cluster.Run(limited, cluster.Job{
+	result, err := workstations.Run(limited, cluster.Job{
 		Command: command, Loads: v.loads, LoadProgram: s.programs + "/load", Stderr: &complaint,
 	})
 	if err != nil {

@@ -117,16 +117,6 @@ type point struct {
 	Chosen     bool
 }
 
-// beside is one line of pace.csv: a run, also one that was done again, and how fast the processors were before and after it.
-type beside struct {
-	Part, Cell, Variant string
-	Round               int
-	Time                float64 `csv:"time_s"`
-	Before, After       float64 // times as long as beside nobody, on the slowest processor: pace.look
-	Quiet               float64 `csv:"quiet_s"` // s, beside nobody, as far as was known
-	Kept                bool
-}
-
 // size is one line of sizes.csv: what an iteration of a work costs on this machine. Of mm it is one multiplication of
 // unitSize.
 type size struct {
@@ -146,7 +136,6 @@ type store struct {
 	order    []key
 	samples  []sample
 	points   []point
-	paces    []beside
 }
 
 func load(folder string) (*store, error) {
@@ -155,7 +144,7 @@ func load(folder string) (*store, error) {
 	var runs []run
 	err := errors.Join(
 		read(s.file("setting"), &s.settings), read(s.file("sizes"), &sizes), read(s.file("runs"), &runs),
-		read(s.file("traces"), &s.samples), read(s.file("curves"), &s.points), read(s.file("pace"), &s.paces))
+		read(s.file("traces"), &s.samples), read(s.file("curves"), &s.points))
 	if err != nil {
 		return nil, err
 	}
@@ -207,6 +196,11 @@ func (s *store) setting(name string) string {
 	return ""
 }
 
+// together is the setting of a data set whose variants of a round ran at the same time: cell.atOnce.
+const together = "together"
+
+func (s *store) together() bool { return s.setting(together) != "" }
+
 func (s *store) set(name, value string) error {
 	one := setting{name, value}
 	s.settings = append(s.settings, one)
@@ -233,16 +227,11 @@ func (s *store) addPoints(x []point) error {
 	return appendTo(s.file("curves"), x)
 }
 
-func (s *store) addPace(x beside) error {
-	s.paces = append(s.paces, x)
-	return appendTo(s.file("pace"), []beside{x})
-}
-
 // forget removes what belongs to the parts, settings too where all is true, and sizes always: they are of the machine as it was, and runs that are sized by them might be half as long as planned.
 func (s *store) forget(parts []string, all bool) error {
 	files := []string{"sizes"}
 	if all {
-		files = append(files, "setting", "runs", "traces", "curves", "pace")
+		files = append(files, "setting", "runs", "traces", "curves")
 	}
 	for _, name := range files {
 		if err := os.Remove(s.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -258,7 +247,6 @@ func (s *store) forget(parts []string, all bool) error {
 	s.settings = slices.DeleteFunc(s.settings, func(x setting) bool { return gone(strings.TrimPrefix(strings.TrimPrefix(x.Name, anew), scaled)) })
 	s.samples = slices.DeleteFunc(s.samples, func(x sample) bool { return gone(x.Part) })
 	s.points = slices.DeleteFunc(s.points, func(x point) bool { return gone(x.Part) })
-	s.paces = slices.DeleteFunc(s.paces, func(x beside) bool { return gone(x.Part) })
 	s.order = slices.DeleteFunc(s.order, func(k key) bool { return gone(k.part) })
 	var runs []run
 	for _, k := range s.order {
@@ -268,8 +256,7 @@ func (s *store) forget(parts []string, all bool) error {
 	for _, r := range runs {
 		s.runs[r.key()] = r
 	}
-	return errors.Join(rewrite(s.file("setting"), s.settings), rewrite(s.file("runs"), runs), rewrite(s.file("traces"), s.samples), rewrite(s.file("curves"), s.points),
-		rewrite(s.file("pace"), s.paces))
+	return errors.Join(rewrite(s.file("setting"), s.settings), rewrite(s.file("runs"), runs), rewrite(s.file("traces"), s.samples), rewrite(s.file("curves"), s.points))
 }
 
 // read reads a CSV file into a slice; a file that is not there has no lines. A last line that was cut off, because the

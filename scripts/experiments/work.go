@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -98,6 +99,20 @@ func (p place) over(bandwidth float64) place {
 
 // every is a place with another quota period.
 func (p place) every(period time.Duration) place { p.period = period; return p }
+
+// divided is a place whose workstations have a part of the share of a CPU. A quota that is less than the kernel's slice is two slices, as in small.
+func (p place) divided(by int) place {
+	const kernels = 3 * time.Millisecond
+	p.cpu = slices.Clone(p.cpu)
+	for i := range p.cpu {
+		p.cpu[i] /= float64(by)
+	}
+	quota := time.Duration(slices.Min(p.cpu) * float64(p.period))
+	if p.slice > quota/2 || p.slice == 0 && quota < kernels {
+		p.slice = quota / 2
+	}
+	return p
+}
 
 // unbound is a place whose workstations may run application and load on two processors at once, as far as their quota goes.
 func (p place) unbound() place { p.pin = false; return p }
@@ -210,7 +225,39 @@ type cell struct {
 	rounds     int
 	least      int // rounds that are left, however short the plan; 0: one
 	variants   []variant
+	crowd      int  // so many variants of a round run at the same time; 0: each by itself
 	local      bool // the work's size is measured in this place, because it costs much more there
+}
+
+// atOnce is the cell with the variants of a round at the same time, on workstations that each have a part of the share of a CPU: two or three that are compared, of
+// more each two that stand beside each other. What others on the host do meets all of them alike. A run computes what it would by itself, and takes as many times as long as there are. Cells whose
+// runs are not compared with each other stay as they are, and those without quotas, which are what could be divided.
+func (c cell) atOnce() cell {
+	if len(c.variants) < 2 || c.place.unlimited {
+		return c
+	}
+	c.crowd = len(c.variants)
+	if c.crowd > 3 {
+		c.crowd = 2
+	}
+	c.place = c.place.divided(c.crowd)
+	c.seconds *= float64(c.crowd)
+	c.variants = slices.Clone(c.variants)
+	for i := range c.variants {
+		c.variants[i].rounds = 0 // each round has its own dedicated run
+	}
+	return c
+}
+
+// crowds are the variants of a round as they run at the same time. Those that run one after the other do so in another order each round, so that a drift of the machine's speed favours none.
+func (c cell) crowds(round int) (all [][]variant) {
+	if c.crowd > 0 {
+		return slices.Collect(slices.Chunk(slices.Clone(c.variants), c.crowd))
+	}
+	for i := range c.variants {
+		all = append(all, []variant{c.variants[(round+i)%len(c.variants)]})
+	}
+	return all
 }
 
 // overhead is what a run takes beside its loop, in s: starting, setting up, the checksum; rough, for the plan.
@@ -226,7 +273,7 @@ func (c cell) overhead() float64 {
 func (c cell) planned(s scale) float64 {
 	sum := 0.0
 	for _, v := range c.variants {
-		sum += float64(c.roundsOf(v, s)) * c.run(v, s)
+		sum += float64(c.roundsOf(v, s)) * c.cost(v, s)
 	}
 	return sum
 }
@@ -239,6 +286,9 @@ func (c cell) roundsOf(v variant, s scale) int {
 	}
 	return max(s.rounds(full), min(full, c.least))
 }
+
+// cost is how much longer a plan with a run takes, in s.
+func (c cell) cost(v variant, s scale) float64 { return c.run(v, s) / float64(max(1, c.crowd)) }
 
 // run is how long a run takes, in s.
 func (c cell) run(v variant, s scale) float64 {
