@@ -18,6 +18,10 @@ type spread struct {
 
 func (s spread) ok() bool { return s.count > 0 }
 
+func (s spread) times(x float64) spread {
+	return spread{median: x * s.median, low: x * s.low, high: x * s.high, count: s.count}
+}
+
 func spreadOf(values []float64) spread {
 	if len(values) == 0 {
 		return spread{median: math.NaN(), low: math.NaN(), high: math.NaN()}
@@ -96,11 +100,19 @@ func (s *store) ratio(part, cell, over, under string) spread {
 }
 
 // removed is the share of the loads' penalty that balancing removed, as scripts/lab tells it: from medians. The whiskers are
-// those of the balanced runs. Of runs at the same time, it is told round by round.
+// those of the balanced runs. Of runs at the same time, each median is that of the ratios to runs without balancing.
 func (s *store) removed(part, cell, on, off, dedicated string) spread {
-	balanced, none, alone := s.group(part, cell, on), s.group(part, cell, off), s.group(part, cell, dedicated)
-	if len(balanced) == 0 || len(none) == 0 || len(alone) == 0 {
+	balanced := s.group(part, cell, on)
+	none, alone, t := s.time(part, cell, off).median, s.time(part, cell, dedicated), s.time(part, cell, on)
+	if len(balanced) == 0 || math.IsNaN(none) || !alone.ok() {
 		return spreadOf(nil)
+	}
+	if s.together() {
+		alone, t = s.ratio(part, cell, dedicated, off).times(none), s.ratio(part, cell, on, off).times(none)
+	}
+	var began []float64
+	for _, r := range balanced {
+		began = append(began, r.Began)
 	}
 	r := balanced[0]
 	speeds := r.shares()
@@ -108,36 +120,14 @@ func (s *store) removed(part, cell, on, off, dedicated string) spread {
 	for i := range speeds {
 		speeds[i] /= reference
 	}
-	removed := func(off, on, dedicated, began float64) (float64, bool) {
-		ideal := measure.Ideal(dedicated, speeds, r.loads(), time.Duration(began*float64(time.Second)))
-		return measure.PenaltyRemoved(off, on, ideal)
-	}
-	if s.together() {
-		var rounds []float64
-		for _, x := range balanced {
-			for _, y := range none {
-				for _, z := range alone {
-					if share, ok := removed(y.Time, x.Time, z.Time, x.Began); ok && x.Round == y.Round && x.Round == z.Round {
-						rounds = append(rounds, share)
-					}
-				}
-			}
-		}
-		return spreadOf(rounds)
-	}
-	var began []float64
-	for _, r := range balanced {
-		began = append(began, r.Began)
-	}
-	beside, start, base := s.time(part, cell, off).median, spreadOf(began).median, s.time(part, cell, dedicated).median
-	t := s.time(part, cell, on)
+	ideal := measure.Ideal(alone.median, speeds, r.loads(), time.Duration(spreadOf(began).median*float64(time.Second)))
 	out := spread{count: t.count}
 	var ok bool
-	if out.median, ok = removed(beside, t.median, base, start); !ok {
+	if out.median, ok = measure.PenaltyRemoved(none, t.median, ideal); !ok {
 		return spreadOf(nil)
 	}
-	out.low, _ = removed(beside, t.high, base, start)
-	out.high, _ = removed(beside, t.low, base, start)
+	out.low, _ = measure.PenaltyRemoved(none, t.high, ideal)
+	out.high, _ = measure.PenaltyRemoved(none, t.low, ideal)
 	return out
 }
 

@@ -95,7 +95,7 @@ func idle() (cells []cell) {
 
 // compared is a cell with the three ways beside loads.
 func compared(name string, p place, w work, seconds float64, rounds int, loads []cluster.Load, offStretch, onStretch float64) cell {
-	return cell{name: name, place: p, work: w, seconds: seconds, rounds: rounds, variants: []variant{
+	return cell{name: name, place: p, work: w, seconds: seconds, rounds: rounds, base: off.name, variants: []variant{
 		off.beside(loads, offStretch), on.beside(loads, onStretch).traced(), dedicated.times(min(rounds, 3)),
 	}}
 }
@@ -288,7 +288,7 @@ func master() (cells []cell) {
 func mechanisms() (cells []cell) {
 	load := swinging(1, slowCycle, four.tau())
 	for _, w := range []work{sor4000, mm} {
-		c := cell{name: w.String(), place: four, work: w, seconds: 6, rounds: 3, least: 3, variants: []variant{
+		c := cell{name: w.String(), place: four, work: w, seconds: 6, rounds: 3, least: 3, base: "full", variants: []variant{
 			with("full").beside(load, 1.1),
 			with("paper", "--filter", "state", "--threshold", "0.1").beside(load, 1.1),
 			with("no filter", "--filter", "raw").beside(load, 1.2),
@@ -317,7 +317,7 @@ func mechanisms() (cells []cell) {
 var filterNames = []string{"auto", "levels", "state", "fixed:0.8", "median:5", "step", "raw"}
 
 func filters() []cell {
-	c := cell{name: sor4000.String(), place: four, work: sor4000, seconds: 6, rounds: 1}
+	c := cell{name: sor4000.String(), place: four, work: sor4000, seconds: 6, rounds: 1, base: filterNames[0]}
 	for _, f := range filterNames {
 		c.variants = append(c.variants, with(f, "--filter", f).beside(swinging(1, slowCycle, four.tau()), 1.2))
 	}

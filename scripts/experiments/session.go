@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"shiftwork/hooks"
@@ -82,16 +83,9 @@ func (s *session) open(p place, number int) (*cluster.Cluster, error) {
 
 // measure runs all runs of a cell that are not there.
 func (s *session) measure(ctx context.Context, c cell) error {
-	most := 0
-	for _, v := range c.variants {
-		most = max(most, c.roundsOf(v, s.scale))
-	}
-	for round := range most {
-		for _, crowd := range c.crowds(round) {
-			crowd = slices.DeleteFunc(crowd, func(v variant) bool { return round >= c.roundsOf(v, s.scale) })
-			if err := s.measureCrowd(ctx, c, crowd, round); err != nil {
-				return err
-			}
+	for round, crowd := range c.order(s.scale) {
+		if err := s.measureCrowd(ctx, c, crowd, round); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -153,19 +147,36 @@ type taken struct {
 	failure error
 }
 
-// take runs variants at the same time, each on workstations of its own. An error is not one of a run.
+// take runs variants at the same time, each on workstations of its own. One that is done runs again and again for company, until all are, and so does the first beside one that has nothing to
+// be compared with: the longest would have the machine to itself towards its end. An error is not one of a run.
 func (s *session) take(ctx context.Context, c cell, crowd []variant, round int, z size) ([]taken, error) {
 	all := make([]taken, len(crowd))
+	company, enough := context.WithCancel(ctx)
+	defer enough()
+	var left atomic.Int64
+	left.Store(int64(len(crowd)))
 	var wait sync.WaitGroup
-	for i, v := range crowd {
+	for i := range max(len(crowd), c.crowd) {
 		wait.Go(func() {
-			all[i] = s.once(ctx, i, c, v, round, z)
-			all[i].variant = v
+			v := crowd[i%len(crowd)]
+			if i < len(crowd) {
+				all[i] = s.once(ctx, i, c, v, round, z)
+				all[i].variant = v
+				if left.Add(-1) == 0 {
+					enough()
+				}
+			}
+			for company.Err() == nil {
+				s.once(company, i, c, v, unkept, z)
+			}
 		})
 	}
 	wait.Wait()
 	return all, ctx.Err()
 }
+
+// unkept is the round of runs of which nothing is kept.
+const unkept = -1
 
 // keep puts runs into the store, the line of each last; or notes which have failed.
 func (s *session) keep(c cell, round int, all []taken) error {

@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
-	"sync"
+	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,26 +25,36 @@ func names(crowds [][]variant) (all [][]string) {
 	return all
 }
 
+// ordered are the names of what runs at the same time, after the round.
+func ordered(c cell) (all []string) {
+	for round, crowd := range c.order(scale{1, 1}) {
+		one := strconv.Itoa(round)
+		for _, v := range crowd {
+			one += " " + v.name
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
 // What is compared runs at the same time, computes as much as by itself, and has the same quota of all CPUs together.
 func TestAtOnce(t *testing.T) {
-	c := compared("x", four, sor4000, 4, 5, constant(1), 1.9, 1.2)
-	assert.Equal(t, [][]string{{"on"}, {"dedicated"}, {"off"}}, names(c.crowds(1)))
+	c := compared("x", four, sor4000, 4, 2, constant(1), 1.9, 1.2).dedicatedOnce()
+	assert.Equal(t, []string{"0 off", "0 on", "0 dedicated", "1 on", "1 off"}, ordered(c))
 	d := c.atOnce()
-	assert.Equal(t, [][]string{{"off", "on", "dedicated"}}, names(d.crowds(1)))
-	assert.InDelta(t, c.place.total(), 3*d.place.total(), 1e-9)
+	assert.Equal(t, []string{"0 off on", "1 off dedicated", "2 off on"}, ordered(d), "each beside a run without balancing")
+	assert.InDelta(t, c.place.total(), 2*d.place.total(), 1e-9)
 	assert.InDelta(t, c.seconds*c.place.total(), d.seconds*d.place.total(), 1e-9)
 	assert.Equal(t, four.period, d.place.period)
-	assert.InDelta(t, 0.4/3*float64(four.period)/2, float64(d.place.slice), 1, "the quota is less than a slice of the kernel")
+	assert.Equal(t, time.Millisecond, d.place.slice, "the quota is less than a slice of the kernel")
 	assert.Zero(t, four.slice)
 	assert.InDelta(t, 0.4, four.cpu[0], 0)
-	assert.Equal(t, 5, d.roundsOf(d.variants[2], scale{1, 1}), "each round has its dedicated run")
-	assert.Equal(t, 3, c.roundsOf(c.variants[2], scale{1, 1}))
-	assert.InDelta(t, c.planned(scale{1, 1}), d.planned(scale{1, 1}), 0.25*c.planned(scale{1, 1}), "two more dedicated runs")
 
 	paper := harmless()[1].atOnce()
-	assert.Equal(t, [][]string{{"off-fast", "on-fast"}, {"off", "on"}, {"dedicated"}}, names(paper.crowds(3)))
-	coarse := coarse()[0].atOnce()
-	assert.Zero(t, coarse.place.slice, "its quota is long enough")
+	assert.Equal(t, []string{"0 off-fast on-fast", "0 off on", "0 dedicated"}, ordered(paper)[:3])
+	assert.Zero(t, coarse()[0].atOnce().place.slice, "its quota is long enough")
+	full := filters()[0].atOnce()
+	assert.Equal(t, []string{"0 auto levels", "1 auto state", "2 auto fixed:0.8"}, ordered(full)[:3])
 	for _, p := range []string{"sequential", "eight", "block", "master"} {
 		for _, whole := range parts(10000) {
 			if whole.name == p {
@@ -53,66 +64,69 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
-// The runs of a crowd are there at the same time, and all of them count or none.
+// The runs of a crowd are there at the same time, one that is done runs again for company until the other is, and both count or none.
 func TestACrowdRunsAtTheSameTime(t *testing.T) {
 	st, err := load(t.TempDir())
 	require.NoError(t, err)
 	st.sizes["sor-4000"] = size{"sor-4000", 1}
 	s := newSession(st, "", "", io.Discard)
 	s.scale = scale{1, 1}
-	var lock sync.Mutex
-	ran, broken, all := 0, 0, make(chan struct{})
-	s.once = func(_ context.Context, number int, c cell, v variant, round int, _ size) taken {
-		lock.Lock()
-		others := all
-		if ran++; ran%3 == 0 {
-			close(all)
-			all = make(chan struct{})
+	var broken, kept, company atomic.Int64
+	short, long := make(chan struct{}), make(chan struct{})
+	s.once = func(ctx context.Context, number int, c cell, v variant, round int, _ size) taken {
+		if round == unkept {
+			if company.Add(1) == 3 {
+				close(long)
+			}
+			return taken{}
 		}
-		fails := v.name == "on" && broken > 0
-		if fails {
-			broken--
-		}
-		lock.Unlock()
-		select {
-		case <-others:
-		case <-time.After(10 * time.Second):
-			return taken{failure: errors.New("it is alone")}
-		}
-		if fails {
-			return taken{failure: errors.New("it broke")}
+		kept.Add(1)
+		if v.name == "off" {
+			close(short)
+		} else {
+			<-short // for ever, if one ran after the other
+			<-long
+			if broken.Add(-1) >= 0 {
+				return taken{failure: errors.New("it broke")}
+			}
 		}
 		return taken{run: someRun(c.part, c.name, v.name, round, float64(1+number))}
 	}
-	c := compared("x", four, sor4000, 1, 1, nil, 1, 1).atOnce()
-	c.part = "idle"
+	again := func() { company.Store(0); short, long = make(chan struct{}), make(chan struct{}) }
+	c := cell{part: "idle", name: "x", place: four, work: sor4000, seconds: 1, rounds: 1, variants: []variant{off, on}}.atOnce()
 
-	broken = 2
-	require.NoError(t, s.measure(t.Context(), c))
-	assert.Equal(t, 6, ran)
-	assert.Empty(t, st.order)
+	broken.Store(1)
+	all, err := s.take(t.Context(), c, c.variants, 0, size{})
+	require.NoError(t, err)
+	require.ErrorContains(t, all[1].failure, "it broke")
+	require.NoError(t, s.keep(c, 0, all))
+	assert.Empty(t, st.order, "there is nothing to compare it with")
 	assert.Equal(t, []string{"idle x on, round 1: it broke"}, s.failures)
 
-	broken = 1
+	again()
 	require.NoError(t, s.measure(t.Context(), c))
-	assert.Equal(t, 12, ran)
-	assert.Len(t, st.order, 3)
+	assert.Len(t, st.order, 2)
 	assert.InDelta(t, 2, st.runs[key{"idle", "x", "on", 0}].Time, 0, "each has workstations of its own")
-
+	assert.EqualValues(t, 4, kept.Load())
+	assert.GreaterOrEqual(t, company.Load(), int64(3))
 	require.NoError(t, s.measure(t.Context(), c))
-	assert.Equal(t, 12, ran, "they are there")
+	assert.EqualValues(t, 4, kept.Load(), "they are there")
 }
 
-// Of runs at the same time those of a round are compared, and the median is that of the rounds.
+// Of runs at the same time those of a round are compared, and the median is that of the ratios.
 func TestFiguresOfRunsAtTheSameTime(t *testing.T) {
 	st, err := load(t.TempDir())
 	require.NoError(t, err)
+	note := func(name string, round int, seconds float64) {
+		r := someRun("constant", "x", name, round, seconds)
+		r.Loads, r.Began = constant(1)[0].String(), 0
+		st.note(r)
+	}
 	for round, host := range []float64{1, 3, 1, 1, 1} { // how slow it was
-		for name, seconds := range map[string]float64{"off": 19, "on": 12 + 0.1*float64(round), "dedicated": 10} {
-			r := someRun("constant", "x", name, round, host*seconds)
-			r.Loads, r.Began = constant(1)[0].String(), 0
-			st.note(r)
-		}
+		note("off", 2*round, 19*host)
+		note("on", 2*round, (12+0.1*float64(round))*host)
+		note("off", 2*round+1, 19*host*host)
+		note("dedicated", 2*round+1, 10*host*host)
 	}
 	require.NoError(t, st.set(together, "yes"))
 	assert.InDelta(t, 12.2/19, st.ratio("constant", "x", "on", "off").median, 1e-9)
@@ -131,7 +145,7 @@ func TestTogetherStays(t *testing.T) {
 	o := options{Data: st.folder, Together: true}
 	require.NoError(t, o.settings(st))
 	assert.True(t, st.together())
-	assert.Equal(t, 3, options{}.parts(st, 10000)[2].cells[0].crowd, "also when it is gone on with")
+	assert.Equal(t, 2, options{}.parts(st, 10000)[2].cells[0].crowd, "also when it is gone on with")
 
 	alone, err := load(t.TempDir())
 	require.NoError(t, err)

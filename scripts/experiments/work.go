@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -225,37 +226,65 @@ type cell struct {
 	rounds     int
 	least      int // rounds that are left, however short the plan; 0: one
 	variants   []variant
-	crowd      int  // so many variants of a round run at the same time; 0: each by itself
-	local      bool // the work's size is measured in this place, because it costs much more there
+	base       string // the variant that all others are compared with; empty: those that stand beside each other are
+	crowd      int    // so many variants of a round run at the same time; 0: each by itself
+	local      bool   // the work's size is measured in this place, because it costs much more there
 }
 
-// atOnce is the cell with the variants of a round at the same time, on workstations that each have a part of the share of a CPU: two or three that are compared, of
-// more each two that stand beside each other. What others on the host do meets all of them alike. A run computes what it would by itself, and takes as many times as long as there are. Cells whose
-// runs are not compared with each other stay as they are, and those without quotas, which are what could be divided.
+// atOnce is the cell with two variants of a round at a time, on workstations that each have half of the share of a CPU: what others on the host do meets both alike. It is base and one of the others,
+// or those that stand beside each other. A run computes what it would by itself, and takes twice as long. Cells whose runs are not compared with each other stay as they are, and those without quotas,
+// which are what could be divided.
 func (c cell) atOnce() cell {
 	if len(c.variants) < 2 || c.place.unlimited {
 		return c
 	}
-	c.crowd = len(c.variants)
-	if c.crowd > 3 {
-		c.crowd = 2
-	}
+	c.crowd = 2
 	c.place = c.place.divided(c.crowd)
 	c.seconds *= float64(c.crowd)
-	c.variants = slices.Clone(c.variants)
-	for i := range c.variants {
-		c.variants[i].rounds = 0 // each round has its own dedicated run
-	}
 	return c
+}
+
+// order is what runs at the same time, one crowd after the other, with the round of each.
+func (c cell) order(s scale) iter.Seq2[int, []variant] {
+	return func(yield func(int, []variant) bool) {
+		most, pairs := 0, 0
+		for _, v := range c.variants {
+			most = max(most, c.roundsOf(v, s))
+		}
+		for round := range most {
+			for _, crowd := range c.crowds(round) {
+				crowd = slices.DeleteFunc(crowd, func(v variant) bool { return v.name != c.base && round >= c.roundsOf(v, s) })
+				number := round
+				switch {
+				case c.crowd > 0 && c.base != "": // base has a run beside each run of another
+					if number = pairs; len(crowd) < 2 {
+						continue
+					}
+					pairs++
+				case len(crowd) == 0:
+					continue
+				}
+				if !yield(number, crowd) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // crowds are the variants of a round as they run at the same time. Those that run one after the other do so in another order each round, so that a drift of the machine's speed favours none.
 func (c cell) crowds(round int) (all [][]variant) {
-	if c.crowd > 0 {
-		return slices.Collect(slices.Chunk(slices.Clone(c.variants), c.crowd))
-	}
+	based := slices.IndexFunc(c.variants, func(v variant) bool { return v.name == c.base })
 	for i := range c.variants {
-		all = append(all, []variant{c.variants[(round+i)%len(c.variants)]})
+		switch {
+		case c.crowd == 0:
+			all = append(all, []variant{c.variants[(round+i)%len(c.variants)]})
+		case based >= 0 && i != based:
+			all = append(all, []variant{c.variants[based], c.variants[i]})
+		}
+	}
+	if c.crowd > 0 && based < 0 {
+		all = slices.Collect(slices.Chunk(slices.Clone(c.variants), c.crowd))
 	}
 	return all
 }
@@ -272,8 +301,10 @@ func (c cell) overhead() float64 {
 // planned is how long the cell takes, in s, at some scale.
 func (c cell) planned(s scale) float64 {
 	sum := 0.0
-	for _, v := range c.variants {
-		sum += float64(c.roundsOf(v, s)) * c.cost(v, s)
+	for _, crowd := range c.order(s) {
+		for _, v := range crowd {
+			sum += c.cost(v, s)
+		}
 	}
 	return sum
 }
