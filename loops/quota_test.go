@@ -31,7 +31,8 @@ func TestLeansUnderQuotas(t *testing.T) {
 						load.began = want.cycle * float64(phase) / phases
 					}
 					machine := rationed(load.quotas(0.002 * float64(phase)))
-					alone, on := sweeping(t, machine, rows, off), sweeping(t, machine, rows, lb.Auto())
+					alone, on := sweeping(t, machine, rows, rows, off), sweeping(t, machine, rows, rows, lb.Auto())
+					assert.GreaterOrEqual(t, on.Block, 4096/8, "a strip has a page of each row")
 					still, moving, shifts = still+alone.Time, moving+on.Time, shifts+float64(on.Shifts)/phases
 					ideal += load.ideal(rationedTime)
 				}
@@ -69,16 +70,23 @@ func rationed(quotas []sim.Quota) sim.Config {
 	return sim.Config{Ranks: 4, Alpha: 2e-5, Beta: 1e-10, SendOverhead: 5e-6, Quotas: quotas}
 }
 
-// sweeping is a loop over so many rows that four ranks have on a rationed machine, for rationedTime: a sweep takes the longer the larger the grid is.
-func sweeping(t *testing.T, machine sim.Config, rows int, cfg lb.Config) *loops.Report {
-	const columns = 512
+// narrow is a matrix of which neighbours send each other wide rows: 8000 x 8000 points on each of four ranks that compute nothing with them would take gigabytes of memory.
+type narrow struct {
+	*loops.Matrix
+	row []byte
+}
+
+func (n narrow) Part(_ int, columns loops.Range) []byte { return n.row[8*columns.Lo : 8*columns.Hi] }
+
+// sweeping is a loop over so many rows and columns that four ranks have on a rationed machine, for rationedTime: a sweep takes the longer the more rows there are.
+func sweeping(t *testing.T, machine sim.Config, rows, columns int, cfg lb.Config) *loops.Report {
 	sweep := 6.4e-3 * float64(rows) * float64(rows) / 4000 / 4000 // s of CPU
 	return reportIn(t, machine, func(c *sim.Comm) (*loops.Report, error) {
 		return loops.DOACROSS{
 			Outer: int(rationedTime * 1.6 / sweep), Rows: loops.Span(0, rows), Strip: loops.Span(0, columns), Quantum: 0.01, Reach: 1,
-			Arrays: []loops.Array{loops.NewMatrix(rows, columns)},
+			Arrays: []loops.Array{narrow{loops.NewMatrix(rows, 512), make([]byte, 8*columns)}},
 			Body: func(block, strip loops.Range) {
-				c.Work(sweep / columns / float64(rows) * float64(block.Len()*strip.Len()))
+				c.Work(sweep / float64(columns) / float64(rows) * float64(block.Len()*strip.Len()))
 			},
 		}.Run(c, cfg)
 	})

@@ -13,18 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// names are those of the variants of a round, by crowd.
-func names(crowds [][]variant) (all [][]string) {
-	for _, crowd := range crowds {
-		var one []string
-		for _, v := range crowd {
-			one = append(one, v.name)
-		}
-		all = append(all, one)
-	}
-	return all
-}
-
 // ordered are the names of what runs at the same time, after the round.
 func ordered(c cell) (all []string) {
 	for round, crowd := range c.order(scale{1, 1}) {
