@@ -67,7 +67,7 @@ func rationedProduct(t *testing.T, machine sim.Config, cfg lb.Config) *loops.Rep
 }
 
 // Rows that take half a millisecond each to travel are no reason to lose time either, beside a load of 1 s in every 2 s and neighbours. 200 hosts have 1.001 and 1.001 of the time.
-// Where what is left of the loop was reckoned by the phases beside the load alone, they had 1.007 and 1.007, with the strips of then 0.998 and 1.003 without that.
+// They had 1.007 and 1.007 where what is left of the loop was reckoned by the phases beside the load alone, and 0.998 and 1.003 where only that had changed, and not yet the strips.
 func TestDearMovesBesideNeighbours(t *testing.T) {
 	t.Parallel()
 	run := func(machine sim.Config, cfg lb.Config) *loops.Report { return sweeping(t, machine, 8000, 512, cfg) }

@@ -104,11 +104,11 @@ func (s *store) ratio(part, cell, over, under string) spread {
 func (s *store) removed(part, cell, on, off, dedicated string) spread {
 	balanced := s.group(part, cell, on)
 	none, alone, t := s.time(part, cell, off).median, s.time(part, cell, dedicated), s.time(part, cell, on)
-	if len(balanced) == 0 || math.IsNaN(none) || !alone.ok() {
-		return spreadOf(nil)
-	}
 	if s.together() {
 		alone, t = s.ratio(part, cell, dedicated, off).times(none), s.ratio(part, cell, on, off).times(none)
+	}
+	if math.IsNaN(none) || !alone.ok() || !t.ok() {
+		return spreadOf(nil)
 	}
 	var began []float64
 	for _, r := range balanced {

@@ -105,15 +105,16 @@ func (s *session) run(ctx context.Context, c cell, v variant, round int) (run, e
 // measureCrowd runs variants of a round at the same time, unless all are there: what they took is compared, so that one that fails leaves none. They run once more after a failure:
 // a machine that others use has its moments.
 func (s *session) measureCrowd(ctx context.Context, c cell, crowd []variant, round int) error {
-	missing := false
+	var there []run
 	for _, v := range crowd {
 		if r, ok := s.store.runs[key{c.part, c.name, v.name, round}]; ok {
-			s.advance(c.cost(v, s.scale), r.Elapsed/float64(len(crowd)))
-		} else {
-			missing = true
+			there = append(there, r)
 		}
 	}
-	if !missing {
+	if len(there) == len(crowd) {
+		for i, r := range there {
+			s.advance(c.cost(crowd[i], s.scale), r.Elapsed/float64(len(crowd)))
+		}
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -131,8 +132,9 @@ func (s *session) measureCrowd(ctx context.Context, c cell, crowd []variant, rou
 		}
 		failed = slices.ContainsFunc(all, func(t taken) bool { return t.failure != nil })
 	}
-	for i := range all {
-		all[i].took = time.Since(began) / time.Duration(len(all))
+	took := time.Since(began).Seconds()
+	for _, v := range crowd {
+		s.advance(c.cost(v, s.scale), took/float64(len(crowd)))
 	}
 	return s.keep(c, round, all)
 }
@@ -143,7 +145,6 @@ type taken struct {
 	run     run
 	samples []sample
 	points  []point
-	took    time.Duration // its part of the time of all that ran at the same time, also for the first time if one has failed
 	failure error
 }
 
@@ -182,7 +183,6 @@ const unkept = -1
 func (s *session) keep(c cell, round int, all []taken) error {
 	whole := true
 	for _, t := range all {
-		s.advance(c.cost(t.variant, s.scale), t.took.Seconds())
 		if t.failure != nil {
 			what := fmt.Sprintf("%s %s %s, round %d", c.part, c.name, t.variant.name, round+1)
 			s.failures = append(s.failures, fmt.Sprintf("%s: %v", what, t.failure))

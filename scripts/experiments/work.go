@@ -244,7 +244,7 @@ func (c cell) atOnce() cell {
 	return c
 }
 
-// order is what runs at the same time, one crowd after the other, with the round of each.
+// order is what runs at the same time, one crowd after the other, with the number of the runs: the round, or of pairs with base, which has a run in each, that of the pair.
 func (c cell) order(s scale) iter.Seq2[int, []variant] {
 	return func(yield func(int, []variant) bool) {
 		most, pairs := 0, 0
@@ -252,17 +252,11 @@ func (c cell) order(s scale) iter.Seq2[int, []variant] {
 			most = max(most, c.roundsOf(v, s))
 		}
 		for round := range most {
-			for _, crowd := range c.crowds(round) {
-				crowd = slices.DeleteFunc(crowd, func(v variant) bool { return v.name != c.base && round >= c.roundsOf(v, s) })
+			for _, crowd := range c.crowds(round, s) {
 				number := round
-				switch {
-				case c.crowd > 0 && c.base != "": // base has a run beside each run of another
-					if number = pairs; len(crowd) < 2 {
-						continue
-					}
+				if c.crowd > 0 && c.base != "" {
+					number = pairs
 					pairs++
-				case len(crowd) == 0:
-					continue
 				}
 				if !yield(number, crowd) {
 					return
@@ -273,18 +267,21 @@ func (c cell) order(s scale) iter.Seq2[int, []variant] {
 }
 
 // crowds are the variants of a round as they run at the same time. Those that run one after the other do so in another order each round, so that a drift of the machine's speed favours none.
-func (c cell) crowds(round int) (all [][]variant) {
-	based := slices.IndexFunc(c.variants, func(v variant) bool { return v.name == c.base })
-	for i := range c.variants {
-		switch {
-		case c.crowd == 0:
-			all = append(all, []variant{c.variants[(round+i)%len(c.variants)]})
-		case based >= 0 && i != based:
-			all = append(all, []variant{c.variants[based], c.variants[i]})
-		}
+func (c cell) crowds(round int, s scale) (all [][]variant) {
+	turn := 0
+	if c.crowd == 0 {
+		turn = round % len(c.variants)
 	}
-	if c.crowd > 0 && based < 0 {
-		all = slices.Collect(slices.Chunk(slices.Clone(c.variants), c.crowd))
+	rest := slices.Concat(c.variants[turn:], c.variants[:turn])
+	rest = slices.DeleteFunc(rest, func(v variant) bool { return round >= c.roundsOf(v, s) })
+	base := slices.IndexFunc(rest, func(v variant) bool { return v.name == c.base })
+	if c.crowd == 0 || base < 0 {
+		return slices.Collect(slices.Chunk(rest, max(1, c.crowd)))
+	}
+	for i, v := range rest {
+		if i != base {
+			all = append(all, []variant{rest[base], v})
+		}
 	}
 	return all
 }
