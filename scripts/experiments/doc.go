@@ -33,5 +33,5 @@
 // It does not judge noise: five runs give a median, and minimum and maximum stand beside it.
 // It does not know whether others use the machine, or its host: a neighbour on the same core takes the caches and the vector units for a second or a
 // minute, runs take up to half as long again, and no counter tells. One after the other, they disturb all figures. With --together
-// they meet all that is compared alike, but workstations are slower: two runs at once leave each of them half of its quota, three a third.
+// they meet all that is compared alike; on two CPUs workstations are slower then: two runs at once leave each of them half of its quota.
 package main

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,7 +29,7 @@ type options struct {
 	List     bool     `help:"List the parts with the minutes that each takes, and run nothing."`
 	Fresh    bool     `help:"Forget what has been measured of the parts, and start anew (default: go on where it stopped)."`
 	Budget   float64  `placeholder:"MINUTES" help:"About how long everything may take; less means fewer rounds, then shorter runs (default: ${budget}, or that of the data)."`
-	Together bool     `help:"Run what is compared at the same time, on workstations that share what each would have of a CPU: for a host that others use as well (default: one after the other, or as the data)."`
+	Together bool     `help:"Run what is compared at the same time, on the same CPUs, and where these are too few on workstations with half of their shares: for a host that others use as well (default: one after the other, or as the data)."`
 	Largest  int      `default:"10000" placeholder:"ROWS" help:"Largest grid, of those that are sized for a sweep of ten quota periods; 8 bytes a point (default ${default})."`
 	Draw     bool     `help:"Only draw figures and fill in the document from what has been measured."`
 	Measure  bool     `help:"Only measure."`
@@ -126,7 +127,7 @@ func (o options) parts(st *store, large int) []part {
 	if o.Together || st.together() {
 		for _, p := range all {
 			for i, c := range p.cells {
-				p.cells[i] = c.atOnce()
+				p.cells[i] = c.atOnce(runtime.NumCPU())
 			}
 		}
 	}
@@ -295,7 +296,7 @@ func (o options) settings(st *store) error {
 	}
 	all := append([]setting{{"budget", budget}, {"begun", time.Now().UTC().Format("2006-01-02")}}, here...)
 	if o.Together {
-		all = append(all, setting{together, "what is compared ran at the same time, on workstations that shared what each would have had of a CPU"})
+		all = append(all, setting{together, "what is compared ran at the same time"})
 	}
 	for _, one := range all {
 		if err := st.set(one.Name, one.Value); err != nil {

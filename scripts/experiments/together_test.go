@@ -29,7 +29,7 @@ func ordered(c cell) (all []string) {
 func TestAtOnce(t *testing.T) {
 	c := compared("x", four, sor4000, 4, 2, constant(1), 1.9, 1.2).dedicatedOnce()
 	assert.Equal(t, []string{"0 off", "0 on", "0 dedicated", "1 on", "1 off"}, ordered(c))
-	d := c.atOnce()
+	d := c.atOnce(2)
 	assert.Equal(t, []string{"0 off on", "1 off dedicated", "2 off on"}, ordered(d), "each beside a run without balancing")
 	assert.InDelta(t, c.place.total(), 2*d.place.total(), 1e-9)
 	assert.InDelta(t, c.seconds*c.place.total(), d.seconds*d.place.total(), 1e-9)
@@ -37,16 +37,22 @@ func TestAtOnce(t *testing.T) {
 	assert.Equal(t, time.Millisecond, d.place.slice, "the quota is less than a slice of the kernel")
 	assert.Zero(t, four.slice)
 	assert.InDelta(t, 0.4, four.cpu[0], 0)
+	wide := c.atOnce(4)
+	assert.Equal(t, c.place, wide.place, "four CPUs are enough for both")
+	assert.InDelta(t, c.seconds, wide.seconds, 0)
+	assert.Equal(t, ordered(d), ordered(wide))
+	assert.InDelta(t, 0.2, c.atOnce(3).place.cpu[0], 1e-9, "one of three CPUs has two workstations")
+	assert.InDelta(t, 0.4, beyond()[0].atOnce(8).place.cpu[2], 1e-9, "no CPU has 1.6 of one")
 
-	paper := harmless()[1].atOnce()
+	paper := harmless()[1].atOnce(2)
 	assert.Equal(t, []string{"0 off-fast on-fast", "0 off on", "0 dedicated"}, ordered(paper)[:3])
-	assert.Zero(t, coarse()[0].atOnce().place.slice, "its quota is long enough")
-	full := filters()[0].atOnce()
+	assert.Zero(t, coarse()[0].atOnce(2).place.slice, "its quota is long enough")
+	full := filters()[0].atOnce(2)
 	assert.Equal(t, []string{"0 auto levels", "1 auto state", "2 auto fixed:0.8"}, ordered(full)[:3])
 	for _, p := range []string{"sequential", "eight", "block", "master"} {
 		for _, whole := range parts(10000) {
 			if whole.name == p {
-				assert.Equal(t, whole.cells[0], whole.cells[0].atOnce(), "nothing to compare, or no quota to divide")
+				assert.Equal(t, whole.cells[0], whole.cells[0].atOnce(2), "nothing to compare, or no quota to divide")
 			}
 		}
 	}
@@ -81,7 +87,7 @@ func TestACrowdRunsAtTheSameTime(t *testing.T) {
 		return taken{run: someRun(c.part, c.name, v.name, round, float64(1+number))}
 	}
 	again := func() { company.Store(0); short, long = make(chan struct{}), make(chan struct{}) }
-	c := cell{part: "idle", name: "x", place: four, work: sor4000, seconds: 1, rounds: 1, variants: []variant{off, on}}.atOnce()
+	c := cell{part: "idle", name: "x", place: four, work: sor4000, seconds: 1, rounds: 1, variants: []variant{off, on}}.atOnce(2)
 
 	broken.Store(1)
 	all, err := s.take(t.Context(), c, c.variants, 0, size{})

@@ -115,6 +115,15 @@ func (p place) divided(by int) place {
 	return p
 }
 
+// fits reports whether so many CPUs are enough for several times a place at the same time. Each finds CPUs for its workstations as if it were alone, so they are the same ones.
+func (p place) fits(times, cpus int) bool {
+	p.cpu = slices.Clone(p.cpu)
+	for i := range p.cpu {
+		p.cpu[i] *= float64(times)
+	}
+	return p.config().Validate(cpus) == nil
+}
+
 // unbound is a place whose workstations may run application and load on two processors at once, as far as their quota goes.
 func (p place) unbound() place { p.pin = false; return p }
 
@@ -231,14 +240,17 @@ type cell struct {
 	local      bool   // the work's size is measured in this place, because it costs much more there
 }
 
-// atOnce is the cell with two variants of a round at a time, on workstations that each have half of the share of a CPU: what others on the host do meets both alike. It is base and one of the others,
-// or those that stand beside each other. A run computes what it would by itself, and takes twice as long. Cells whose runs are not compared with each other stay as they are, and those without quotas,
-// which are what could be divided.
-func (c cell) atOnce() cell {
+// atOnce is the cell with two variants of a round at a time, on the same CPUs: what others on the host do meets both alike. It is base and one of the others, or those that stand beside each other. Where so
+// many CPUs are too few for the workstations of both, each has half of its share, and a run, which computes what it would by itself, takes twice as long. Cells whose runs are not compared with each
+// other stay as they are, and those without quotas, which are what could be divided.
+func (c cell) atOnce(cpus int) cell {
 	if len(c.variants) < 2 || c.place.unlimited {
 		return c
 	}
 	c.crowd = 2
+	if c.place.fits(c.crowd, cpus) {
+		return c
+	}
 	c.place = c.place.divided(c.crowd)
 	c.seconds *= float64(c.crowd)
 	return c
