@@ -30,7 +30,7 @@ func TestAtOnce(t *testing.T) {
 	c := compared("x", four, sor4000, 4, 2, constant(1), 1.9, 1.2).dedicatedOnce()
 	assert.Equal(t, []string{"0 off", "0 on", "0 dedicated", "1 on", "1 off"}, ordered(c))
 	d := c.atOnce(2)
-	assert.Equal(t, []string{"0 off on", "1 off dedicated", "2 off on"}, ordered(d), "each beside a run without balancing")
+	assert.Equal(t, []string{"0 off on", "1 off dedicated", "2 on off"}, ordered(d), "each beside a run without balancing, which starts first and last in turn")
 	assert.InDelta(t, c.place.total(), 2*d.place.total(), 1e-9)
 	assert.InDelta(t, c.seconds*c.place.total(), d.seconds*d.place.total(), 1e-9)
 	assert.Equal(t, four.period, d.place.period)

@@ -270,6 +270,9 @@ func (c cell) order(s scale) iter.Seq2[int, []variant] {
 					number = pairs
 					pairs++
 				}
+				if c.crowd > 0 && round%2 == 1 {
+					slices.Reverse(crowd) // neither is always the one that starts first, on the older workstations
+				}
 				if !yield(number, crowd) {
 					return
 				}
