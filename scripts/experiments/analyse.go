@@ -102,7 +102,23 @@ func (s *store) ratio(part, cell, over, under string) spread {
 // removed is the share of the loads' penalty that balancing removed, as scripts/lab tells it: from medians. The whiskers are
 // those of the balanced runs. Of runs at the same time, each median is that of the ratios to runs without balancing.
 func (s *store) removed(part, cell, on, off, dedicated string) spread {
-	balanced := s.group(part, cell, on)
+	return s.removedWith(part, cell, on, off, dedicated, func(alone float64, balanced []run) float64 {
+		var began []float64
+		for _, r := range balanced {
+			began = append(began, r.Began)
+		}
+		r := balanced[0]
+		speeds := r.shares()
+		reference := slices.Max(speeds)
+		for i := range speeds {
+			speeds[i] /= reference
+		}
+		return measure.Ideal(alone, speeds, r.loads(), time.Duration(spreadOf(began).median*float64(time.Second)))
+	})
+}
+
+// removedWith is removed with another notion of the ideal time: that of runs which dedicated take so long.
+func (s *store) removedWith(part, cell, on, off, dedicated string, idealOf func(alone float64, balanced []run) float64) spread {
 	none, alone, t := s.time(part, cell, off).median, s.time(part, cell, dedicated), s.time(part, cell, on)
 	if s.together() {
 		alone, t = s.ratio(part, cell, dedicated, off).times(none), s.ratio(part, cell, on, off).times(none)
@@ -110,17 +126,7 @@ func (s *store) removed(part, cell, on, off, dedicated string) spread {
 	if math.IsNaN(none) || !alone.ok() || !t.ok() {
 		return spreadOf(nil)
 	}
-	var began []float64
-	for _, r := range balanced {
-		began = append(began, r.Began)
-	}
-	r := balanced[0]
-	speeds := r.shares()
-	reference := slices.Max(speeds)
-	for i := range speeds {
-		speeds[i] /= reference
-	}
-	ideal := measure.Ideal(alone.median, speeds, r.loads(), time.Duration(spreadOf(began).median*float64(time.Second)))
+	ideal := idealOf(alone.median, s.group(part, cell, on))
 	out := spread{count: t.count}
 	var ok bool
 	if out.median, ok = measure.PenaltyRemoved(none, t.median, ideal); !ok {
@@ -131,13 +137,29 @@ func (s *store) removed(part, cell, on, off, dedicated string) spread {
 	return out
 }
 
-// sequentialTime is how long the work of a run takes on one CPU alone, from part sequential; false if that is not known. A
+// taken is the share of its workstation that a constant load took. The scheduler means it to be half; how near it comes depends on the quota.
+func (s *store) taken(part, cell, variant string) spread {
+	return s.spread(part, cell, variant, func(r run) float64 { return r.compete()[r.loads()[0].Workstation] / r.Time })
+}
+
+// removedByTaken is removed beside a constant load on one of equal workstations, where ideal is the time in which the others and what the load left of that one do the work.
+func (s *store) removedByTaken(part, cell, on, off, dedicated string) spread {
+	taken := s.taken(part, cell, on).median
+	return s.removedWith(part, cell, on, off, dedicated, func(alone float64, balanced []run) float64 {
+		p := float64(balanced[0].Ranks)
+		return alone * p / (p - taken)
+	})
+}
+
+// sequentialTime is how long the work of a run takes on one CPU alone, from part sequential; false if that is not known of a machine with as many CPUs. A
 // single multiplication grows with the cube of its size, everything else with its iterations.
 func (s *store) sequentialTime(r run) (float64, bool) {
 	w := workOf(r.Work)
 	var units []float64
 	for _, one := range s.group("sequential", r.Work, dedicated.name) {
-		units = append(units, one.Time/w.amount(one.N, one.Iterations))
+		if one.CPUs == r.CPUs {
+			units = append(units, one.Time/w.amount(one.N, one.Iterations))
+		}
 	}
 	if len(units) == 0 {
 		return 0, false

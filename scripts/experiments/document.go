@@ -16,7 +16,7 @@ import (
 //	<!-- end NAME -->
 var tables = map[string]func(*store) string{
 	"machine": tableMachine, "promises": tablePromises, "claims": tableClaims, "blocks": tableBlocks, "speedup": tableSpeedup,
-	"mechanisms": tableMechanisms, "filters": tableFilters, "regime": tableRegime, "beyond": tableBeyond, "master": tableMaster,
+	"taken": tableTaken, "mechanisms": tableMechanisms, "filters": tableFilters, "regime": tableRegime, "beyond": tableBeyond, "master": tableMaster,
 }
 
 // document rewrites the tables of a Markdown file and leaves everything else as it is.
@@ -190,6 +190,19 @@ func tablePromises(s *store) string {
 		g.add("block size: speed of the automatic choice / best", fmt.Sprintf("worst of %d cases", len(cases)), "at least 0.95", fmt.Sprintf("%.3f", worst), met(true, worst >= 0.95))
 	} else {
 		g.add("block size: speed of the automatic choice / best", "all cases", "at least 0.95", missing, "-")
+	}
+	return g.String()
+}
+
+// tableTaken holds what balancing removes against the share that a constant load really took, where tablePromises reckons with half.
+func tableTaken(s *store) string {
+	g := newGrid("constant load on", "program", "share that it took, without balancing", "with", "penalty removed, by that share")
+	for _, ws := range []string{"ws1", "ws0"} {
+		for _, w := range mains {
+			cell := w.String() + "-" + ws
+			g.add(map[string]string{"ws1": "one of four", "ws0": "the master's"}[ws], w.String(), s.taken("constant", cell, "off").String(),
+				s.taken("constant", cell, "on").String(), s.removedByTaken("constant", cell, "on", "off", "dedicated").String())
+		}
 	}
 	return g.String()
 }

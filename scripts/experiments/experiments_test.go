@@ -294,8 +294,25 @@ func TestEfficiencyIsEquation2(t *testing.T) {
 	assert.InDelta(t, 1, s.efficiency(r), 1e-9)
 	r.Time, r.Compete = 3, "0:2:0:0"
 	assert.InDelta(t, 4/(0.4*(12-2)), s.efficiency(r), 1e-9)
-	r.Work = "sor-8000"
+	r.CPUs = 8
+	assert.True(t, math.IsNaN(s.efficiency(r)), "its sequential time on a machine of another kind is not known")
+	r.CPUs, r.Work = 0, "sor-8000"
 	assert.True(t, math.IsNaN(s.efficiency(r)), "its sequential time is not known")
+}
+
+// A load that takes less than half leaves less to remove.
+func TestPenaltyByWhatTheLoadTook(t *testing.T) {
+	s := &store{runs: map[key]run{}}
+	for name, seconds := range map[string]float64{"off": 19, "on": 12, "dedicated": 10} {
+		r := someRun("constant", "x", name, 0, seconds)
+		r.Loads = constant(1)[0].String()
+		r.Compete = fmt.Sprintf("0:%g:0:0", 0.4*seconds)
+		s.note(r)
+	}
+	assert.InDelta(t, 0.4, s.taken("constant", "x", "on").median, 1e-9)
+	assert.InDelta(t, 7/(19-10*4/3.5), s.removed("constant", "x", "on", "off", "dedicated").median, 1e-9)
+	assert.InDelta(t, 7/(19-10*4/3.6), s.removedByTaken("constant", "x", "on", "off", "dedicated").median, 1e-9)
+	assert.False(t, s.removedByTaken("constant", "y", "on", "off", "dedicated").ok())
 }
 
 // The figures of spec/equations.md: P = 4, s = 1/2, delay 2 s, move 1 s.

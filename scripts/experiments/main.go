@@ -190,7 +190,7 @@ func (o options) measure(ctx context.Context, st *store, stdout io.Writer) (err 
 	}
 	if o.Fresh {
 		for _, name := range o.Part {
-			if err := st.set(anew+name, fmt.Sprintf("%s, with %s on %s", time.Now().Format(time.DateOnly), commit(o.Programs), cpu())); err != nil {
+			if err := st.set(anew+name, fmt.Sprintf("%s, with %s on %s, %d CPUs", time.Now().Format(time.DateOnly), commit(o.Programs), cpu(), runtime.NumCPU())); err != nil {
 				return err
 			}
 		}

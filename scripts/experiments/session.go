@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -381,7 +382,7 @@ func (s *session) row(c cell, v variant, round int, result *cluster.Result) (run
 	}
 	return run{
 		Part: c.part, Cell: c.name, Variant: v.name, Round: round, Work: c.work.String(), Ranks: len(c.place.cpu),
-		CPU: c.place.shares(), PeriodMS: 1e3 * c.place.period.Seconds(), Net: c.place.net(),
+		CPU: c.place.shares(), CPUs: runtime.NumCPU(), PeriodMS: 1e3 * c.place.period.Seconds(), Net: c.place.net(),
 		Loads: strings.Join(scripts, ";"), Flags: strings.Join(v.flags, " "),
 		Time: seconds, Setup: number("setup_s"), Began: result.Began.Seconds(), Elapsed: result.Elapsed.Seconds(),
 		Compete: joined(compete), AppCPU: app.Seconds(), LoadCPU: load.Seconds(), MasterCPU: number("master_cpu_s"),

@@ -28,6 +28,7 @@ type run struct {
 	N, M, Iterations    int
 	Ranks               int
 	CPU                 string // share of each workstation
+	CPUs                int    // how many the evaluation had on that machine: a series can be of two machines
 	PeriodMS            float64
 	Net                 string
 	Loads               string

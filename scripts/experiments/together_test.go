@@ -44,6 +44,16 @@ func TestAtOnce(t *testing.T) {
 	assert.InDelta(t, 0.2, c.atOnce(3).place.cpu[0], 1e-9, "one of three CPUs has two workstations")
 	assert.InDelta(t, 0.4, beyond()[0].atOnce(8).place.cpu[2], 1e-9, "no CPU has 1.6 of one")
 
+	short := speedup(10000)[8].atOnce(2) // dear, eight workstations
+	assert.Equal(t, 2, short.crowd)
+	assert.InDelta(t, 0.1, short.place.cpu[7], 1e-9)
+	assert.Equal(t, 10*time.Millisecond, short.place.period, "half of 1 ms is too short for a quota")
+	assert.Equal(t, 500*time.Microsecond, short.place.slice)
+	assert.InDelta(t, speedup(10000)[8].place.bandwidth/2, short.place.bandwidth, 1e-9)
+	assert.Equal(t, 60*short.place.tau()/2, short.variants[0].loads[0].On, "60 periods a cycle")
+	assert.Equal(t, 1500*time.Millisecond, speedup(10000)[8].variants[0].loads[0].On, "as they were")
+	assert.Equal(t, regime(10000)[1], regime(10000)[1].atOnce(2), "other cells run by themselves")
+
 	paper := harmless()[1].atOnce(2)
 	assert.Equal(t, []string{"0 off-fast on-fast", "0 off on", "0 dedicated"}, ordered(paper)[:3])
 	assert.Zero(t, coarse()[0].atOnce(2).place.slice, "its quota is long enough")

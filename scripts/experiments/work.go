@@ -115,6 +115,17 @@ func (p place) divided(by int) place {
 	return p
 }
 
+// slowed is a place in which everything takes so many times as long, with the same quotas in longer periods.
+func (p place) slowed(by int) place {
+	p.cpu = slices.Clone(p.cpu)
+	for i := range p.cpu {
+		p.cpu[i] /= float64(by)
+	}
+	p.period *= time.Duration(by)
+	p.bandwidth /= float64(by)
+	return p
+}
+
 // fits reports whether so many CPUs are enough for several times a place at the same time. Each finds CPUs for its workstations as if it were alone, so they are the same ones.
 func (p place) fits(times, cpus int) bool {
 	p.cpu = slices.Clone(p.cpu)
@@ -215,6 +226,16 @@ func (v variant) beside(loads []cluster.Load, stretch float64) variant {
 	return v
 }
 
+// slowed has loads that take so many times as long.
+func (v variant) slowed(by time.Duration) variant {
+	v.loads = slices.Clone(v.loads)
+	for i := range v.loads {
+		l := &v.loads[i]
+		l.From, l.To, l.On, l.Off = by*l.From, by*l.To, by*l.On, by*l.Off
+	}
+	return v
+}
+
 func (v variant) traced() variant { v.trace = true; return v }
 
 func (v variant) times(rounds int) variant { v.rounds = rounds; return v }
@@ -236,23 +257,36 @@ type cell struct {
 	least      int // rounds that are left, however short the plan; 0: one
 	variants   []variant
 	base       string // the variant that all others are compared with; empty: those that stand beside each other are
+	slowable   bool   // it shows the same where all of it, periods and loads too, takes several times as long
 	crowd      int    // so many variants of a round run at the same time; 0: each by itself
 	local      bool   // the work's size is measured in this place, because it costs much more there
 }
 
 // atOnce is the cell with two variants of a round at a time, on the same CPUs: what others on the host do meets both alike. It is base and one of the others, or those that stand beside each other. Where so
 // many CPUs are too few for the workstations of both, each has half of its share, and a run, which computes what it would by itself, takes twice as long. Cells whose runs are not compared with each
-// other stay as they are, and those without quotas, which are what could be divided.
+// other stay as they are, and those without quotas, which are what could be divided, or with quotas too short for that, unless they are slowable.
 func (c cell) atOnce(cpus int) cell {
 	if len(c.variants) < 2 || c.place.unlimited {
 		return c
 	}
-	c.crowd = 2
-	if c.place.fits(c.crowd, cpus) {
+	const crowd = 2
+	if c.place.fits(crowd, cpus) {
+		c.crowd = crowd
 		return c
 	}
-	c.place = c.place.divided(c.crowd)
-	c.seconds *= float64(c.crowd)
+	place := c.place.divided(crowd)
+	if place.config().Validate(cpus) != nil { // a quota too short for the kernel
+		if !c.slowable {
+			return c
+		}
+		place = c.place.slowed(crowd)
+		c.variants = slices.Clone(c.variants)
+		for i, v := range c.variants {
+			c.variants[i] = v.slowed(crowd)
+		}
+	}
+	c.crowd, c.place = crowd, place
+	c.seconds *= crowd
 	return c
 }
 

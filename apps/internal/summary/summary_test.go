@@ -136,6 +136,12 @@ func TestText(t *testing.T) {
 		assert.LessOrEqual(t, len([]rune(line)), 132, "it fits a wide terminal: %s", line)
 	}
 
+	even := three()
+	even.Gain.Start = even.Gain.Even + 0.1
+	b.Reset()
+	require.NoError(t, Of(even).Write(&b, false))
+	assert.Contains(t, b.String(), "uneven shares would have cost 0.100 s and cost 1.500 s; too little to say which part of it was removed\n")
+
 	many := three()
 	for r := 3; r < 100; r++ {
 		many.Ranks = append(many.Ranks, hooks.RankReport{Rank: r, Host: fmt.Sprint("n", r), Units: 1, Compute: 1, Elapsed: 10})

@@ -28,7 +28,11 @@ func (s *Summary) Write(w io.Writer, all bool) error {
 	p.line("slowest: %s, computed %.3f s, %s more than the mean, for %s of the work", s.where(s.Slowest), slow.Compute,
 		percent(part(s.Lost.Imbalance, s.MeanCompute)), percent(slow.Share))
 	if g := s.Gain; g != nil {
-		p.line("estimate: uneven shares would have cost %.3f s and cost %.3f s; removed %s = %s", g.Would, g.Did, percent(g.Removed), DefineRemoved)
+		removed := "removed " + percent(g.Removed) + " = " + DefineRemoved
+		if s.Even() {
+			removed = "too little to say which part of it was removed"
+		}
+		p.line("estimate: uneven shares would have cost %.3f s and cost %.3f s; %s", g.Would, g.Did, removed)
 		p.line("  start %.3f s: %s", g.Start, g.StartDefinition)
 		p.line("  even %.3f s: %s; compute %.3f s, overhead %.3f s: as measured", g.Even, g.EvenDefinition, g.Compute, g.Overhead)
 	}

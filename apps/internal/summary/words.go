@@ -11,6 +11,9 @@ import (
 // A sentence is said of a load only if it would have cost this part of the time; what is less may be the scatter of rates.
 const noticeable = 0.02
 
+// Even says whether uneven shares would have cost so little that Gain.Removed means nothing. It needs a Gain.
+func (s *Summary) Even() bool { return s.Gain.Would < noticeable*s.Elapsed }
+
 // sentence says in plain words what balancing came to.
 func (s *Summary) sentence(rep *hooks.Report) string {
 	policy := rep.Settings.Balance
@@ -29,7 +32,7 @@ func (s *Summary) sentence(rep *hooks.Report) string {
 		return fmt.Sprintf("Work moved for no reason, as the policy %s asks for: nothing can be said of what balancing brings.", policy)
 	case s.Gain == nil:
 		return "The ranks never talked to the balancer, so nothing is known of what it would have brought; " + slow + "."
-	case s.Gain.Would < noticeable*s.Elapsed:
+	case s.Even():
 		return fmt.Sprintf("The load was even: with the starting shares it would have cost %s of the time; balancing %s.",
 			percent(part(s.Gain.Would, s.Elapsed)), s.moved())
 	case s.Moved == 0:
