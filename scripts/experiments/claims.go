@@ -122,7 +122,7 @@ func judgeInteractions(s *store) (string, string) {
 func (s *store) unsteady(q int) (float64, bool) {
 	var rates []float64
 	mean := 0.0
-	for _, x := range s.trace("rate", sor4000.String(), strconv.Itoa(q)) {
+	for _, x := range s.trace("rate", rated.String(), strconv.Itoa(q)) {
 		if x.Rank == 1 && x.Interaction > 0 {
 			rates = append(rates, x.Raw)
 			mean += x.Raw

@@ -80,6 +80,16 @@ func line(name string, colour chart.Colour, style chart.Style, x []float64, spre
 	return s
 }
 
+// quota says what the workstations of a part have, in its first run.
+func (s *store) quota(part string) string {
+	for _, k := range s.order {
+		if r := s.runs[k]; k.part == part {
+			return fmt.Sprintf("%g CPU, quota period %g ms", r.shares()[0], r.PeriodMS)
+		}
+	}
+	return missing
+}
+
 func drawIdle(s *store) (chart.Figure, bool) {
 	cells := s.cells("idle")
 	var ratios []spread
@@ -90,7 +100,7 @@ func drawIdle(s *store) (chart.Figure, bool) {
 		Level: []chart.Mark{{At: 1, Name: "free of cost", Colour: chart.Black}, {At: idlePromise, Name: "promised: at most", Colour: chart.Red}},
 		YMin:  0.9, YMax: 1.15}
 	return chart.Figure{Title: "What balancing costs where nothing competes", Rows: [][]chart.Panel{{p}}, Width: 14,
-		Note: "Four workstations of 0.4 CPU, quota period 10 ms. Bars: ratio of medians; whiskers: least and greatest ratio of runs of the same round."}, len(cells) > 0
+		Note: "Four workstations of " + s.quota("idle") + ". Bars: medians; whiskers: least and greatest ratio of runs of the same round."}, len(cells) > 0
 }
 
 // idlePromise, and promises by part and program, are the bounds that the project has set itself.
@@ -109,15 +119,17 @@ func promised(part string, works []work) (x, y []float64) {
 }
 
 func drawRemoved(s *store) (chart.Figure, bool) {
-	any := false
+	any, top := false, 1.1
 	panel := func(title, part, suffix string) chart.Panel {
-		p := chart.Panel{Title: title, Y: "part of the penalty removed", YMin: -0.2, YMax: 1.1,
+		p := chart.Panel{Title: title, Y: "part of the penalty removed", YMin: -0.2,
 			Level: []chart.Mark{{At: 1, Colour: chart.Green}, {At: 0, Colour: chart.Black}}, Below: true}
 		var removed []spread
 		for _, w := range mains {
 			p.Categories = append(p.Categories, w.String())
 			r := s.removed(part, w.String()+suffix, "on", "off", "dedicated")
-			any = any || r.ok()
+			if r.ok() {
+				any, top = true, max(top, r.high+0.05)
+			}
 			removed = append(removed, r)
 		}
 		x, y := promised(part, mains)
@@ -128,8 +140,13 @@ func drawRemoved(s *store) (chart.Figure, bool) {
 	f := chart.Figure{Title: "How much of a load's cost balancing removes (1: ideal, 0: as without balancing)", Rows: [][]chart.Panel{
 		{panel("constant load on workstation 1", "constant", "-ws1"), panel("constant load on the master's", "constant", "-ws0")},
 		{panel("oscillating, 60 periods a cycle", "slow", ""), panel("oscillating, 20 periods a cycle", "fast", "")},
-	}, Note: "Four workstations of 0.4 CPU, quota period 10 ms. Ideal: the work lies right at every moment and moving it is free, " +
-		"from the dedicated time and the script of the load. Medians; whiskers: slowest and fastest balanced run."}
+	}, Note: "Four workstations of " + s.quota("constant") + ". Ideal: the work lies right at every moment and moving it is free, from the dedicated time and the script of the load, " +
+		"on workstations that are alike and beside loads that take half of one. Medians; whiskers: slowest and fastest balanced run."}
+	for _, row := range f.Rows {
+		for i := range row {
+			row[i].YMax = top
+		}
+	}
 	return f, any
 }
 
@@ -161,7 +178,7 @@ func drawRegime(s *store) (chart.Figure, bool) {
 		g := groups[name]
 		g.X, g.Y, g.Low, g.High = append(g.X, x), append(g.Y, r.median), append(g.Low, r.low), append(g.High, r.high)
 	}
-	p := chart.Panel{X: "dedicated sweep / quota period", Y: "part of the penalty removed", LogX: true, YMin: -0.2, YMax: 1.4,
+	p := chart.Panel{X: "dedicated sweep / quota period", Y: "part of the penalty removed", LogX: true, YMin: -0.2, YMax: 1.75, Below: true, Left: true,
 		Level: []chart.Mark{{At: 1, Name: "ideal", Colour: chart.Green}, {At: 0, Colour: chart.Black}}}
 	for _, name := range order {
 		p.Series = append(p.Series, *groups[name])
@@ -181,7 +198,7 @@ func drawHarmless(s *store) (chart.Figure, bool) {
 		oscillating = append(oscillating, s.ratio("harmless", c, "on-fast", "off-fast"))
 		constant = append(constant, s.ratio("harmless", c, "on", "off"))
 	}
-	p := chart.Panel{Y: "time with balancing / without", Categories: cells,
+	p := chart.Panel{Y: "time with balancing / without", Categories: cells, YMin: 0, YMax: 1.35,
 		Bars:  []chart.Bars{bars("20 periods a cycle", chart.Blue, oscillating), bars("constant load", chart.Orange, constant)},
 		Level: []chart.Mark{{At: 1, Name: "as without balancing", Colour: chart.Black}, {At: idlePromise, Name: "promised: at most", Colour: chart.Red}}}
 	return chart.Figure{Title: "Where balancing can gain little: dear moves, and the paper's own sizes", Rows: [][]chart.Panel{{p}}, Width: 15, Height: 7,
@@ -280,7 +297,7 @@ func drawGrain(s *store) (chart.Figure, bool) {
 		row = append(row, p)
 	}
 	return chart.Figure{Title: "Fig. 9: automatic grain against a fixed one", Rows: [][]chart.Panel{row},
-		Note: "Workstations of 0.2 CPU, quota period 5 ms, no loads, no balancing. Efficiency: equation (2), against one CPU alone."}, any
+		Note: "Workstations of " + s.quota("grain") + ", no loads, no balancing. Efficiency: equation (2), against one CPU alone."}, any
 }
 
 func drawMaster(s *store) (chart.Figure, bool) {
@@ -305,7 +322,7 @@ func drawMaster(s *store) (chart.Figure, bool) {
 func drawSpeedup(s *store, kind, title, model string) (chart.Figure, bool) {
 	any := false
 	f := chart.Figure{Title: title, Width: 10.5, Height: 7,
-		Note: "Load on workstation 1 of P (0.2 CPU each, quota period 5 ms), busy for half of each cycle. Efficiency: equation (2), the loads' share not counted. " +
+		Note: "Load on workstation 1 of P (" + s.quota("speedup") + "), busy for half of each cycle. Eight may be half as fast, with periods and cycles twice as long; their times are halved. Efficiency: equation (2), the loads' share not counted. " +
 			"Ideal: 1; dedicated is what the program reaches without loads. Model: Fig. 31 with the measured period and movement cost (Fig. " + model + ")."}
 	for _, cycle := range []struct{ name, title string }{{"slow", "60 periods a cycle"}, {"fast", "20 periods a cycle"}} {
 		time := chart.Panel{Title: "Time, " + cycle.title, X: "workstations", Y: "time (s)", LogX: true, LogY: true, XTicks: []float64{2, 4, 8}}
@@ -323,7 +340,7 @@ func drawSpeedup(s *store, kind, title, model string) (chart.Figure, bool) {
 			var times, efficiencies []spread
 			for _, ranks := range widths {
 				cell := fmt.Sprintf("%s-p%d", kind, ranks)
-				t := s.time("speedup", cell, v.variant)
+				t := s.spread("speedup", cell, v.variant, func(r run) float64 { return r.Time * r.shares()[0] / small(ranks).cpu[0] })
 				any = any || t.ok()
 				x, times = append(x, float64(ranks)), append(times, t)
 				efficiencies = append(efficiencies, s.spread("speedup", cell, v.variant, s.efficiency))
@@ -426,7 +443,7 @@ func drawBeyond(s *store) (chart.Figure, bool) {
 	if len(removed) > 0 {
 		row = append(row, loads)
 	}
-	return chart.Figure{Title: "Beyond the paper", Rows: [][]chart.Panel{row}, Width: 11, Height: 7.5,
+	return chart.Figure{Title: "Beyond the paper", Rows: [][]chart.Panel{row}, Width: 14, Height: 7.5,
 		Note: "Ideal: the program's time on one CPU over the CPUs of all workstations. opposed: one of two loads starts when the other stops; quarter: a quarter of a cycle " +
 			"later; master: on the master's workstation; 60 periods a cycle."}, len(row) > 0
 }

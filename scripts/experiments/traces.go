@@ -97,16 +97,20 @@ func drawConstant(s *store) (chart.Figure, bool) {
 
 func drawRate(s *store) (chart.Figure, bool) {
 	f := chart.Figure{Title: "Fig. 18: the rate that is measured beside a constant load", Width: 19, Height: 4.2,
-		Note: "SOR of 4000 x 4000 on four workstations, nothing moves. Dotted: 10% to either side of the mean, the paper's threshold."}
+		Note: fmt.Sprintf("SOR of %[1]d x %[1]d on four workstations of %[2]s, nothing moves. Dotted: 10%% to either side of the mean, the paper's threshold.", rated.n, s.quota("rate"))}
 	for _, q := range quanta {
 		var at, raw []float64
-		for _, x := range s.trace("rate", sor4000.String(), strconv.Itoa(q)) {
+		for _, x := range s.trace("rate", rated.String(), strconv.Itoa(q)) {
 			if x.Rank == 1 && x.Interaction > 0 {
 				at, raw = append(at, x.At), append(raw, x.Raw)
 			}
 		}
 		if len(at) < 2 {
 			continue
+		}
+		length := "a quota period"
+		if q > 1 {
+			length = fmt.Sprintf("%d quota periods", q)
 		}
 		mean := 0.0
 		for _, r := range raw {
@@ -118,7 +122,7 @@ func drawRate(s *store) (chart.Figure, bool) {
 			square += (raw[i] - 1) * (raw[i] - 1) / float64(len(raw))
 		}
 		f.Rows = append(f.Rows, []chart.Panel{{
-			Title: fmt.Sprintf("measured over %d quota periods: standard deviation %.0f%%", q, 100*math.Sqrt(square)),
+			Title: fmt.Sprintf("measured over %s: standard deviation %.0f%%", length, 100*math.Sqrt(square)),
 			X:     "time (s)", Y: "rate / mean", YMin: 0, YMax: 2.5,
 			Series: []chart.Series{{X: at, Y: raw, Style: chart.Line, Colour: chart.Blue}},
 			Level:  []chart.Mark{{At: 0.9, Colour: chart.Grey}, {At: 1.1, Colour: chart.Grey}},
@@ -132,7 +136,7 @@ const shownPart, shownVariant = "slow", "on"
 
 func drawShares(s *store) (chart.Figure, bool) {
 	f := chart.Figure{Title: "Work and rates over time, load of 60 periods a cycle on workstation 1", Width: 19, Height: 6.5,
-		Note: "Four workstations of 0.4 CPU. Work: the part of all rows that a rank owns; ideal beside the load: 2/7, 1/7, 2/7, 2/7. Rates: work units per second of computing time."}
+		Note: "Four workstations of " + s.quota("slow") + ". Work: the part of all rows that a rank owns; ideal beside the load: 2/7, 1/7, 2/7, 2/7. Rates: work units per second of computing time."}
 	for _, w := range []work{sor4000, mm} {
 		work := chart.Panel{Title: w.String() + ": work", X: "time (s)", Y: "share of the work", Band: "load there", YMin: 0, YMax: 0.8}
 		rates := chart.Panel{Title: w.String() + ": filtered rates", X: "time (s)", Y: "rate (1: highest)", Band: "load there", YMin: 0, YMax: 1.7}

@@ -334,9 +334,9 @@ func positive(a *plot.Axis) {
 	}
 }
 
-// logTicks are 1, 2 and 5 times the powers of ten, of which all have numbers where there are few decades, and ones else.
+// logTicks are the whole multiples of the powers of ten. All have numbers where they span less than a factor of five; 1, 2 and 5 do where there are few decades, and else ones.
 func logTicks(low, high float64) (all []plot.Tick) {
-	few := high/low < 300
+	few, narrow := high/low < 300, high/low < 5
 	for exponent := math.Floor(math.Log10(low)); exponent <= math.Ceil(math.Log10(high)); exponent++ {
 		for _, digit := range []float64{1, 2, 3, 4, 5, 6, 7, 8, 9} {
 			v := digit * math.Pow(10, exponent)
@@ -344,7 +344,7 @@ func logTicks(low, high float64) (all []plot.Tick) {
 				continue
 			}
 			t := plot.Tick{Value: v}
-			if digit == 1 || few && (digit == 2 || digit == 5) {
+			if digit == 1 || few && (digit == 2 || digit == 5) || narrow {
 				t.Label = strconv.FormatFloat(v, 'g', 4, 64)
 			}
 			all = append(all, t)
