@@ -123,7 +123,9 @@ func met(known, kept bool) string {
 func tableMachine(s *store) string {
 	g := newGrid("", "")
 	for _, one := range s.settings {
-		g.add(one.Name, one.Value)
+		if !strings.HasPrefix(one.Name, scaled) { // says how a part goes on
+			g.add(one.Name, one.Value)
+		}
 	}
 	g.add("runs", fmt.Sprint(len(s.order)))
 	return g.String()
