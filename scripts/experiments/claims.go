@@ -251,9 +251,9 @@ func judgePieces(s *store) (string, string) {
 
 func judgeProfit(s *store) (string, string) {
 	r := s.ratio("mechanisms", sor4000.String(), "no cost-benefit", "full")
-	dear := s.ratio("harmless", "dear-"+sor8000.String(), "on", "off")
-	return fmt.Sprintf("without it, time x %.2f; where moves are dear, balancing with it is at x %.2f of none", r.median, dear.median),
-		verdict(r.ok() && dear.ok(), math.Abs(r.median-1) < 0.05 && dear.median <= idlePromise)
+	dear, without := s.ratio("harmless", dearSor, "on", "off"), s.ratio("mechanisms", dearSor, "no cost-benefit", "full")
+	return fmt.Sprintf("without it, time x %.2f; where moves are dear, x %.2f, and balancing with it is at x %.2f of none", r.median, without.median, dear.median),
+		verdict(r.ok() && dear.ok() && without.ok(), math.Abs(r.median-1) < 0.05 && without.median > 1.05 && dear.median <= idlePromise)
 }
 
 func judgeDedicated(s *store) (string, string) {

@@ -155,8 +155,7 @@ func tablePromises(s *store) string {
 			atLeast(what, w.String(), s.removed(part, w.String(), "on", "off", "dedicated"), promises[part][w.program])
 		}
 	}
-	dear := "dear-" + sor8000.String()
-	atMost("dear moves, 20 periods a cycle: time on / off", dear, s.ratio("harmless", dear, "on", "off"), idlePromise)
+	atMost("dear moves, 20 periods a cycle: time on / off", dearSor, s.ratio("harmless", dearSor, "on", "off"), idlePromise)
 	for _, w := range []work{mm500, sor(500), sor(1000), sor(2000)} {
 		atMost("the paper's sizes, 20 periods a cycle: time on / off", w.String(), s.ratio("harmless", w.String(), "on-fast", "off-fast"), idlePromise)
 		atMost("the paper's sizes, constant load: time on / off", w.String(), s.ratio("harmless", w.String(), "on", "off"), idlePromise)
@@ -321,7 +320,7 @@ func tableSpeedup(s *store) string {
 }
 
 func tableMechanisms(s *store) string {
-	return ratios(s, "mechanisms", "full", slices.DeleteFunc(s.cells("mechanisms"), func(c string) bool { return c == "traces" }))
+	return ratios(s, "mechanisms", "full", slices.DeleteFunc(s.cells("mechanisms"), func(c string) bool { return c == "traces" || c == dearSor }))
 }
 
 func tableFilters(s *store) string { return ratios(s, "filters", "auto", s.cells("filters")) }
