@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"gonum.org/v1/gonum/stat"
+
 	"shiftwork/scripts/lab/measure"
 )
 
@@ -227,6 +229,23 @@ func (s *store) trace(part, cell, variant string) []sample {
 		}
 	}
 	return all
+}
+
+// rates are those of the loaded rank that were measured over so many quanta, relative to their mean, with their times in s and their standard deviation; false if there are fewer than two.
+func (s *store) rates(q int) (at, relative []float64, deviation float64, ok bool) {
+	for _, x := range s.trace("rate", rated.String(), strconv.Itoa(q)) {
+		if x.Rank == 1 && x.Interaction > 0 {
+			at, relative = append(at, x.At), append(relative, x.Raw)
+		}
+	}
+	if len(at) < 2 {
+		return nil, nil, 0, false
+	}
+	mean := stat.Mean(relative, nil)
+	for i := range relative {
+		relative[i] /= mean
+	}
+	return at, relative, stat.StdDev(relative, nil), true
 }
 
 // imbalance is the part of the time that a division by the filtered rates would save, of an interaction's samples (section 6.2).

@@ -118,30 +118,9 @@ func judgeInteractions(s *store) (string, string) {
 	return fmt.Sprintf("balancing costs at most %.1f%% where nothing competes (%s)", 100*(most.median-1), cell), verdict(most.ok(), most.median < 1.05)
 }
 
-// unsteady is the relative standard deviation of the rates that were measured over so many quanta beside a constant load.
-func (s *store) unsteady(q int) (float64, bool) {
-	var rates []float64
-	mean := 0.0
-	for _, x := range s.trace("rate", rated.String(), strconv.Itoa(q)) {
-		if x.Rank == 1 && x.Interaction > 0 {
-			rates = append(rates, x.Raw)
-			mean += x.Raw
-		}
-	}
-	if len(rates) < 2 {
-		return 0, false
-	}
-	mean /= float64(len(rates))
-	square := 0.0
-	for _, r := range rates {
-		square += (r/mean - 1) * (r/mean - 1)
-	}
-	return math.Sqrt(square / float64(len(rates)-1)), true
-}
-
 func judgeRates(s *store) (string, string) {
-	one, ok1 := s.unsteady(1)
-	ten, ok10 := s.unsteady(10)
+	_, _, one, ok1 := s.rates(1)
+	_, _, ten, ok10 := s.rates(10)
 	return fmt.Sprintf("standard deviation %.0f%% over 1 quantum, %.0f%% over 10", 100*one, 100*ten), verdict(ok1 && ok10, ten < 0.1 && one > 2*ten)
 }
 

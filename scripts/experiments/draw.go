@@ -191,7 +191,7 @@ func drawHarmless(s *store) (chart.Figure, bool) {
 	cells := s.cells("harmless")
 	var oscillating, constant []spread
 	for _, c := range cells {
-		if strings.HasPrefix(c, "dear") {
+		if c == dearSor {
 			oscillating, constant = append(oscillating, s.ratio("harmless", c, "on", "off")), append(constant, spreadOf(nil))
 			continue
 		}
@@ -202,7 +202,7 @@ func drawHarmless(s *store) (chart.Figure, bool) {
 		Bars:  []chart.Bars{bars("20 periods a cycle", chart.Blue, oscillating), bars("constant load", chart.Orange, constant)},
 		Level: []chart.Mark{{At: 1, Name: "as without balancing", Colour: chart.Black}, {At: idlePromise, Name: "promised: at most", Colour: chart.Red}}}
 	return chart.Figure{Title: "Where balancing can gain little: dear moves, and the paper's own sizes", Rows: [][]chart.Panel{{p}}, Width: 15, Height: 7,
-		Note: "Ratio of medians; whiskers: least and greatest ratio of runs of the same round. Below 1 is faster."}, len(cells) > 0
+		Note: "Medians; whiskers: least and greatest ratio of runs of the same round. Below 1 is faster."}, len(cells) > 0
 }
 
 // drawBlocks is Fig. 8: time against block size, a row for each grid, a column for each network.
@@ -409,7 +409,7 @@ func drawMechanisms(s *store) (chart.Figure, bool) {
 		[]string{"full", "paper", "no filter", "no threshold", "no cost-benefit", "synchronous", "none", "off"})
 	return chart.Figure{Title: "Each mechanism off in turn (above 1: slower than the full system)", Rows: [][]chart.Panel{{p}}, Width: 20, Height: 8,
 		Note: "Four workstations, load of 60 periods a cycle on one. paper: its filter table and a threshold of 0.1; none: no filter, threshold, cost analysis or pipelining; off: no balancing. " +
-			"Ratios of medians; whiskers: range of ratios within rounds."}, any
+			"Medians; whiskers: range of ratios within rounds."}, any
 }
 
 func drawFilters(s *store) (chart.Figure, bool) {

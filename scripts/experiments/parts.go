@@ -123,13 +123,15 @@ func oscillating(part string, periods int, seconds float64) (cells []cell) {
 	return cells
 }
 
-// dearSor is the cell of programs whose rows are dear to move.
-var dearSor = "dear-" + sor8000.String()
+// dearSor is the cell of programs whose rows are dear to move, and dearPlace where they are.
+var (
+	dearSor   = "dear-" + sor8000.String()
+	dearPlace = four.over(dear(8000, four))
+)
 
 func harmless() (cells []cell) {
 	fast := swinging(1, fastCycle, four.tau())
-	p := four.over(dear(8000, four))
-	cells = append(cells, compared(dearSor, p, sor8000, 4, 5, fast, 1.3, 1.3).dedicatedOnce())
+	cells = append(cells, compared(dearSor, dearPlace, sor8000, 4, 5, fast, 1.3, 1.3).dedicatedOnce())
 	for _, w := range []work{mm500, sor(500), sor(1000), sor(2000)} {
 		cells = append(cells, cell{name: w.String(), place: four, work: w, seconds: 1.2, rounds: 5, variants: []variant{
 			with("off-fast", "--balance", "off").beside(fast, 1.4), with("on-fast", "--balance", "on").beside(fast, 1.4),
@@ -303,7 +305,7 @@ func mechanisms() (cells []cell) {
 		cells = append(cells, c)
 	}
 	fast := swinging(1, fastCycle, four.tau())
-	cells = append(cells, cell{name: dearSor, place: four.over(dear(8000, four)), work: sor8000, seconds: 4, rounds: 5, base: "full", variants: []variant{
+	cells = append(cells, cell{name: dearSor, place: dearPlace, work: sor8000, seconds: 4, rounds: 5, base: "full", variants: []variant{
 		with("full").beside(fast, 1.3), with("no cost-benefit", "--cost-benefit", "off").beside(fast, 1.4),
 	}})
 	// Footnotes 6 and 7, for the curves of Figs 22 and 24.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"shiftwork/pipeline"
 	"shiftwork/scripts/experiments/chart"
@@ -99,32 +98,18 @@ func drawRate(s *store) (chart.Figure, bool) {
 	f := chart.Figure{Title: "Fig. 18: the rate that is measured beside a constant load", Width: 19, Height: 4.2,
 		Note: fmt.Sprintf("SOR of %[1]d x %[1]d on four workstations of %[2]s, nothing moves. Dotted: 10%% to either side of the mean, the paper's threshold.", rated.n, s.quota("rate"))}
 	for _, q := range quanta {
-		var at, raw []float64
-		for _, x := range s.trace("rate", rated.String(), strconv.Itoa(q)) {
-			if x.Rank == 1 && x.Interaction > 0 {
-				at, raw = append(at, x.At), append(raw, x.Raw)
-			}
-		}
-		if len(at) < 2 {
+		at, relative, deviation, ok := s.rates(q)
+		if !ok {
 			continue
 		}
 		length := "a quota period"
 		if q > 1 {
 			length = fmt.Sprintf("%d quota periods", q)
 		}
-		mean := 0.0
-		for _, r := range raw {
-			mean += r / float64(len(raw))
-		}
-		square := 0.0
-		for i := range raw {
-			raw[i] /= mean
-			square += (raw[i] - 1) * (raw[i] - 1) / float64(len(raw))
-		}
 		f.Rows = append(f.Rows, []chart.Panel{{
-			Title: fmt.Sprintf("measured over %s: standard deviation %.0f%%", length, 100*math.Sqrt(square)),
+			Title: fmt.Sprintf("measured over %s: standard deviation %.0f%%", length, 100*deviation),
 			X:     "time (s)", Y: "rate / mean", YMin: 0, YMax: 2.5,
-			Series: []chart.Series{{X: at, Y: raw, Style: chart.Line, Colour: chart.Blue}},
+			Series: []chart.Series{{X: at, Y: relative, Style: chart.Line, Colour: chart.Blue}},
 			Level:  []chart.Mark{{At: 0.9, Colour: chart.Grey}, {At: 1.1, Colour: chart.Grey}},
 		}})
 	}

@@ -101,13 +101,19 @@ func (p place) over(bandwidth float64) place {
 // every is a place with another quota period.
 func (p place) every(period time.Duration) place { p.period = period; return p }
 
+// withShares is a place whose workstations have so many times the share of a CPU.
+func (p place) withShares(times float64) place {
+	p.cpu = slices.Clone(p.cpu)
+	for i := range p.cpu {
+		p.cpu[i] *= times
+	}
+	return p
+}
+
 // divided is a place whose workstations have a part of the share of a CPU. A quota that is less than the kernel's slice is two slices, as in small.
 func (p place) divided(by int) place {
 	const kernels = 3 * time.Millisecond
-	p.cpu = slices.Clone(p.cpu)
-	for i := range p.cpu {
-		p.cpu[i] /= float64(by)
-	}
+	p = p.withShares(1 / float64(by))
 	quota := time.Duration(slices.Min(p.cpu) * float64(p.period))
 	if p.slice > quota/2 || p.slice == 0 && quota < kernels {
 		p.slice = quota / 2
@@ -117,10 +123,7 @@ func (p place) divided(by int) place {
 
 // slowed is a place in which everything takes so many times as long, with the same quotas in longer periods.
 func (p place) slowed(by int) place {
-	p.cpu = slices.Clone(p.cpu)
-	for i := range p.cpu {
-		p.cpu[i] /= float64(by)
-	}
+	p = p.withShares(1 / float64(by))
 	p.period *= time.Duration(by)
 	p.bandwidth /= float64(by)
 	return p
@@ -128,11 +131,7 @@ func (p place) slowed(by int) place {
 
 // fits reports whether so many CPUs are enough for several times a place at the same time. Each finds CPUs for its workstations as if it were alone, so they are the same ones.
 func (p place) fits(times, cpus int) bool {
-	p.cpu = slices.Clone(p.cpu)
-	for i := range p.cpu {
-		p.cpu[i] *= float64(times)
-	}
-	return p.config().Validate(cpus) == nil
+	return p.withShares(float64(times)).config().Validate(cpus) == nil
 }
 
 // unbound is a place whose workstations may run application and load on two processors at once, as far as their quota goes.

@@ -47,6 +47,7 @@ func TestLogTicks(t *testing.T) {
 	}
 	assert.Equal(t, []string{"0.5", "1", "2", "5", "10", "20"}, labels(0.4, 25))
 	assert.Equal(t, []string{"1", "10", "100", "1000"}, labels(1, 2000))
+	assert.Equal(t, []string{"2", "3"}, labels(2, 3))
 	assert.Equal(t, []string{"4", "5", "6", "7", "8"}, labels(3.3, 8.6), "one number would not tell the scale")
 }
 
