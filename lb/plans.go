@@ -32,7 +32,7 @@ const forever = 1e9
 const (
 	// unknownCost is what a movement is taken to cost before the first one, in periods, where its data alone does not take longer.
 	unknownCost = 1
-	// dearPatience is how many times as long as the loop will have run when it moves its rates are taken to stay as they are, at most, by a first movement that is dear, and dearPart the part of
+	// dearPatience is how many times as long as rates will have been as they are when it moves they are taken to stay so, at most, by a first movement that is dear, and dearPart the part of
 	// the loop that it may take for that. With prudence it then waits until the imbalance has cost as much as it will: whatever the load does, it costs twice what would have been best at most. A
 	// dearer one is more at stake, and waits longer. Patience of 4 moved half a second's data of a load of a second, which went then, in a loop of 3.9 s: it took 4.5 s.
 	dearPatience = 2
@@ -42,6 +42,8 @@ const (
 	prudence = 1
 	// inQuestion is which part of the largest change of work a rank's must be for its habits to count.
 	inQuestion = 0.9
+	// asks is which part of it a rank's must be for a change of its rate to be one of what a movement answers: beside a load on one of four the others' are a third.
+	asks = 0.5
 	// movedPart is the least part of a mean iteration whose movement counts.
 	movedPart = 0.5
 )
@@ -56,15 +58,12 @@ func (b *Balancer) outlook(target float64) Outlook {
 		o.Horizon = left
 		// When a loop begins what is left of it is a guess, by phases that fill a pipeline and caches, and so are rates of some milliseconds.
 		if cost := b.moveCost(b.work, b.want); b.firstIsDear(cost) {
-			o.Horizon = min(left, dearPatience*min(1, dearPart*(b.now+left)/cost)*(b.now+delay))
+			o.Horizon = min(left, dearPatience*min(1, dearPart*(b.now+left)/cost)*(b.steady()+delay))
 		}
 	}
 	o.Stay = math.Inf(1)
 	blur := 2 * o.Reaction // the balancer sees both ends of a visit up to a reaction late, so that equally long ones seem to differ
-	most := 0.0
-	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
-		most = max(most, math.Abs(b.want[r]-b.work[r]))
-	}
+	most := b.mostMoved()
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		if math.Abs(b.want[r]-b.work[r]) < inQuestion*most {
 			continue
@@ -102,6 +101,34 @@ func (b *Balancer) outlook(target float64) Outlook {
 		o.Stay, o.Rank = o.Horizon, -1
 	}
 	return o
+}
+
+// steady is for how many s the rates that ask for a movement to b.want have been what they are: since the latest change of one of them, or since the loop began.
+func (b *Balancer) steady() float64 {
+	most := b.mostMoved()
+	steady := b.now
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		if math.Abs(b.want[r]-b.work[r]) < asks*most {
+			continue
+		}
+		levels := &b.ranks[r].levels
+		if b.believed(r) {
+			steady = min(steady, levels.SuspectAge())
+		} else if levels.Changes() > 0 {
+			age, _ := levels.Stay()
+			steady = min(steady, age)
+		}
+	}
+	return steady
+}
+
+// mostMoved is the largest change, in units, of a rank's work on the way to b.want.
+func (b *Balancer) mostMoved() float64 {
+	most := 0.0
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		most = max(most, math.Abs(b.want[r]-b.work[r]))
+	}
+	return most
 }
 
 // quicker is how many s phases take on average so far, that take a second now; at most 1. What is left of the loop is reckoned by the present
