@@ -84,21 +84,34 @@ func (s *store) time(part, cell, variant string) spread {
 // ratio is the spread of the ratios of two variants' times, round by round; its median is that of the two medians, which is
 // what the project promises. Of runs at the same time, it is the median of the ratios: only those of a round have met the same.
 func (s *store) ratio(part, cell, over, under string) spread {
-	a, b := s.group(part, cell, over), s.group(part, cell, under)
-	var ratios []float64
-	for _, x := range a {
-		for _, y := range b {
-			if x.Round == y.Round {
-				ratios = append(ratios, x.Time/y.Time)
-			}
-		}
-	}
-	out := spreadOf(ratios)
+	out := spreadOf(s.ratios(part, cell, over, under))
 	if out.ok() && !s.together() {
 		out.median = s.time(part, cell, over).median / s.time(part, cell, under).median
 		out.low, out.high = min(out.low, out.median), max(out.high, out.median)
 	}
 	return out
+}
+
+// ratios are those of two variants' times in each round that has both.
+func (s *store) ratios(part, cell, over, under string) (ratios []float64) {
+	for _, x := range s.group(part, cell, over) {
+		for _, y := range s.group(part, cell, under) {
+			if x.Round == y.Round {
+				ratios = append(ratios, x.Time/y.Time)
+			}
+		}
+	}
+	return ratios
+}
+
+// medianError is the standard error of the median of values, by their middle half: of a normal distribution its width is 1.35 times the standard deviation, and a median scatters 1.25 times as much as a mean.
+func medianError(values []float64) float64 {
+	if len(values) < 3 {
+		return math.Inf(1)
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	middle := stat.Quantile(0.75, stat.LinInterp, sorted, nil) - stat.Quantile(0.25, stat.LinInterp, sorted, nil)
+	return 1.25 * middle / 1.35 / math.Sqrt(float64(len(values)))
 }
 
 // removed is the share of the loads' penalty that balancing removed, as scripts/lab tells it: from medians. The whiskers are

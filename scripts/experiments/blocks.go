@@ -59,12 +59,15 @@ func blockSizes(m int) []int {
 }
 
 // Of the two sizes that were best once, the better of three runs each is held against the automatic choice, in pairs of new runs, which are longer: the least of many times is
-// low by chance, too.
+// low by chance, too. Where pairs differ there are more of them, until it is known to sure what their median is: the worst of many cases is low by chance as well.
 const (
 	finalists   = 2
 	finals      = 3
 	pairSeconds = 0.6
 	paired      = "-pairs" // the part of these runs
+	morePairs   = 4        // at a time
+	mostPairs   = 25
+	sure        = 0.01 // standard error
 )
 
 // exploreBlocks measures, in each case, block sizes once, from the automatic choice both ways and no further than to those that are
@@ -170,5 +173,12 @@ func exploreCase(ctx context.Context, s *session, c cell) error {
 	})
 	c.part, c.seconds = c.part+paired, pairSeconds
 	c.variants = []variant{with(automatic, "--balance", "off"), with(best.name, best.flags...)}
-	return s.measure(ctx, c)
+	for ; ; c.rounds = min(c.rounds+morePairs, mostPairs) {
+		if err := s.measure(ctx, c); err != nil {
+			return err
+		}
+		if ratios := s.store.ratios(c.part, c.name, best.name, automatic); c.rounds == mostPairs || medianError(ratios) <= sure {
+			return nil
+		}
+	}
 }

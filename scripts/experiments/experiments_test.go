@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,9 +16,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
 	"pgregory.net/rapid"
 
 	"shiftwork/scripts/lab/cluster"
+	"shiftwork/scripts/lab/measure"
 )
 
 func TestRefusedBeforeAnythingStarts(t *testing.T) {
@@ -213,6 +216,22 @@ func TestBlockSizesArePowersOfTheRootOfTwo(t *testing.T) {
 func someRun(part, cell, variant string, round int, seconds float64) run {
 	return run{Part: part, Cell: cell, Variant: variant, Round: round, Work: "sor-4000", N: 4000, M: 4000, Iterations: 100, Ranks: 4,
 		CPU: "0.4:0.4:0.4:0.4", PeriodMS: 10, Net: "memory", Time: seconds, Began: 0.7, Compete: "0:0.5:0:0"}
+}
+
+// Of samples of a normal distribution the error is what their medians really scatter by. One value that is far off is no reason for more pairs, but to have only two is.
+func TestMedianError(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var medians, errors []float64
+	for range 1000 {
+		values := make([]float64, 25)
+		for i := range values {
+			values[i] = 1 + 0.1*random.NormFloat64()
+		}
+		medians, errors = append(medians, measure.Median(values)), append(errors, medianError(values))
+	}
+	assert.InEpsilon(t, stat.StdDev(medians, nil), measure.Median(errors), 0.1)
+	assert.Zero(t, medianError([]float64{1, 1, 1, 1, 40}))
+	assert.Greater(t, medianError([]float64{1, 1}), 1.0)
 }
 
 // What is written is read again; a line that was cut off in the midst is not, and neither is a trace without its run.
