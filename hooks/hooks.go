@@ -61,6 +61,7 @@ type Hooks struct {
 	quantum     float64 // s; 0: not known yet
 	perByte     perByte
 	least       int            // iterations that each rank must keep
+	slack       float64        // SetSlack
 	phase, next int            // hook executions so far; the one that interacts next
 	passed      int            // phases since the last Hook that ended by Pass
 	skipped     int            // those before the Hooks of late
@@ -268,6 +269,9 @@ func (h *Hooks) SetLeast(n int) {
 		h.master.now[rank].Least, h.master.next[rank].Least = n, n
 	}
 }
+
+// SetSlack says by how many sweeps the distance between neighbours may vary before one waits for the other (Loop.OneByOne). Rank 0's word counts.
+func (h *Hooks) SetSlack(sweeps float64) { h.slack = sweeps }
 
 // Fewest is how many iterations each rank has at least: now, by instructions that it has yet to obey, and as it would have by its
 // rate alone (Adjacent loops). Rank 0 knows; elsewhere it is 0.

@@ -53,7 +53,7 @@ func (h *Hooks) report() error {
 		Wait:   max(0, elapsed-h.compute-h.moved.time).Seconds(),
 		Phases: h.phase - h.sincePhase, PhasesLeft: -1,
 		Age:   h.clock.time(now).Seconds(),
-		Owned: h.units, OwnedIterations: h.count(), Least: h.least,
+		Owned: h.units, OwnedIterations: h.count(), Least: h.least, Slack: h.slack,
 		MoveTime: h.moved.time.Seconds(), MoveTransfers: h.moved.transfers, MoveUnits: h.moved.units,
 		Interact: h.lost.Seconds(), Weights: h.weights.version, Timings: h.laps.take(),
 	}

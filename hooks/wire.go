@@ -105,6 +105,7 @@ func encodeStatus(s *lb.Status) []byte {
 	e.Float64(s.Owned)
 	e.Int(s.OwnedIterations)
 	e.Int(s.Least)
+	e.Float64(s.Slack)
 	e.Float64(s.MoveTime)
 	e.Int(s.MoveTransfers)
 	e.Float64(s.MoveUnits)
@@ -128,7 +129,7 @@ func decodeStatus(b []byte) (lb.Status, error) {
 		Rank: d.Int(), Interaction: d.Int(), Obeyed: d.Int(),
 		Units: d.Float64(), Compute: d.Float64(), Elapsed: d.Float64(), Wait: d.Float64(),
 		Phases: d.Int(), PhasesLeft: d.Int(),
-		Owned: d.Float64(), OwnedIterations: d.Int(), Least: d.Int(),
+		Owned: d.Float64(), OwnedIterations: d.Int(), Least: d.Int(), Slack: d.Float64(),
 		MoveTime: d.Float64(), MoveTransfers: d.Int(), MoveUnits: d.Float64(), Transit: d.Float64(), TransitUnits: d.Float64(), Age: d.Float64(),
 		Interact: d.Float64(), Weights: d.Int(),
 	}

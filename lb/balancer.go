@@ -69,6 +69,8 @@ type Balancer struct {
 
 	plans              []Plan
 	foreseen           Outlook
+	age                float64    // s that the rank of the outlook will have been at its level when an instruction is obeyed
+	slack              float64    // sweeps: Status.Slack
 	next, part, chosen []float64  // units per rank of plans: perfect after the next change, partial ones, the best
 	turn               int        // of the policy Rotate
 	random             *rand.Rand // of the policy Random; seeded
@@ -123,6 +125,9 @@ func (b *Balancer) Decide(statuses []Status) Decision {
 		panic(fmt.Sprintf("lb: %d statuses of %d ranks", len(statuses), b.loop.Ranks))
 	}
 	b.divider.Least = statuses[0].Least
+	if b.slack = 0; b.loop.OneByOne && isAmount(statuses[0].Slack) {
+		b.slack = statuses[0].Slack
+	}
 	if b.loop.blocks() {
 		b.divider.Least = min(b.divider.Least, b.block.Span().Len()/(b.loop.Ranks-b.loop.FirstWorker)) // as many as there are
 	}

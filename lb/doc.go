@@ -58,6 +58,7 @@
 //	full    to the perfect distribution, and         stay     1->2                           is never late
 //	        stay there, or follow                             Here   There
 //	next    to the one that is perfect after the next change, and stay
+//	mean    to the one that is perfect for the rank's mean rate, and stay: where neighbours may drift apart for so long (slack)
 //	worst   only the slowest rank's surplus moves: where no change is expected and full does not pay; short of time, it may
 //
 // How long the loop lasts is known in phases. Until the end of the present stay they take as long as now, after it as long as on average so far, where that is

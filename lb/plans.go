@@ -4,7 +4,7 @@ import "math"
 
 // Plan is a distribution that was considered, and what it costs and loses by the Outlook.
 type Plan struct {
-	Name string // "none", "full", "worst" or "next"
+	Name string // "none", "full", "worst", "next" or "mean"
 	// Then is what is done about the changes to come: "stay" with the plan, or "follow" each of them with a movement.
 	Then string
 	Cost float64 // s, of the movement to it
@@ -79,6 +79,7 @@ func (b *Balancer) outlook(target float64) Outlook {
 		}
 		rate *= b.tempering(r)
 		if stay := stillToStay(age, here, levels.Visits(), blur); stay < o.Stay {
+			b.age = age + delay
 			o.Stay, o.Rank, o.Rate, o.Here, o.There = stay, r, rate, here, there
 		}
 	}
@@ -153,6 +154,32 @@ func stillToStay(age, mean, visits, blur float64) float64 {
 	return age
 }
 
+// outlast returns how many s of each visit of the rank in question to the slower of its levels a distribution outlasts on the slack that neighbours have, at the pace of the others, and which part of the
+// time it loses against the perfect one meanwhile: less than none where others go on as if that rank were no slower. The rank has to catch up while it is faster than they are.
+func (b *Balancer) outlast(plan, rates []float64, o Outlook) (time, lost float64) {
+	if b.slack == 0 || o.Rank < 0 {
+		return 0, 0
+	}
+	slow, fast, fastFor := rates[o.Rank], o.Rate, o.There
+	if slow > fast {
+		slow, fast, fastFor = fast, slow, o.Here
+	}
+	sumWork, sumRates, pace := 0.0, 0.0, b.leastSweep()
+	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
+		sumWork += plan[r]
+		if r != o.Rank {
+			sumRates += rates[r]
+			pace = max(pace, plan[r]/rates[r])
+		}
+	}
+	behind, ahead := plan[o.Rank]/slow, plan[o.Rank]/fast // s a sweep
+	if !(ahead < pace && pace < behind) {
+		return 0, 0
+	}
+	lag, caught := 1/pace-1/behind, 1/ahead-1/pace // sweeps/s
+	return min(b.slack, caught*fastFor) / lag, 1 - sumWork/(sumRates+slow)/pace
+}
+
 // losses returns which part of the time a distribution loses against the perfect one, at the present rates and after the
 // change that the outlook expects.
 func (b *Balancer) losses(plan, rates []float64, o Outlook) (here, there float64) {
@@ -176,10 +203,10 @@ func (b *Balancer) losses(plan, rates []float64, o Outlook) (here, there float64
 	return lost(sumRates, own/rates[o.Rank]), lost(sumRates-rates[o.Rank]+o.Rate, own/o.Rate)
 }
 
-// candidate is a plan and which part of the time it loses, now and after the next change.
+// candidate is a plan, which part of the time it loses, now and after the next change, and how many s as long as the rates stay as they are.
 type candidate struct {
 	Plan
-	here, there float64
+	here, there, present float64
 }
 
 // choose weighs the plans and returns the place of the best one among b.plans; its distribution is then in b.want. The
@@ -204,8 +231,14 @@ func (b *Balancer) choose(rates []float64, target float64) int {
 	trust := b.outcome.trust()
 	stay := func(name string, plan []float64) candidate {
 		here, there := b.losses(plan, rates, o)
-		loss := here*o.Stay + cycles*(here*o.Here+there*o.There)
-		return candidate{Plan{Name: name, Then: "stay", Cost: b.moveCost(b.work, plan), Loss: trust * loss}, here, there}
+		present, cycle := here*o.Stay, here*o.Here+there*o.There
+		if time, lost := b.outlast(plan, rates, o); time > 0 && rates[o.Rank] < o.Rate {
+			present += (lost - here) * min(o.Stay, max(0, time-b.age))
+			cycle += (lost - here) * min(o.Here, time)
+		} else if time > 0 {
+			cycle += (lost - there) * min(o.There, time)
+		}
+		return candidate{Plan{Name: name, Then: "stay", Cost: b.moveCost(b.work, plan), Loss: trust * (present + cycles*cycle)}, here, there, present}
 	}
 	none, full := stay("none", b.work), stay("full", b.want)
 	if o.Rank >= 0 {
@@ -214,29 +247,40 @@ func (b *Balancer) choose(rates []float64, target float64) int {
 		lag := trust * (min(o.Reaction, o.There)*full.there + min(o.Reaction, o.Here)*rise)
 		following := cycles * (lag + 2*b.moveCost(b.want, b.next))
 		for _, c := range []*candidate{&none, &full} {
-			if loss := trust*c.here*o.Stay + following; loss < c.Loss {
+			if loss := trust*c.present + following; loss < c.Loss {
 				c.Then, c.Loss = "follow", loss
 			}
 		}
 	}
 	b.plans = append(b.plans[:0], none.Plan)
 	best, bestHere := 0, none.here
-	consider := func(c candidate, plan []float64) {
+	better := func(c candidate) float64 { return max(none.here-c.here, none.there-c.there) }
+	certain := func(c candidate) bool { return better(c) >= b.tolerated } // or, given time, noise would be worth a movement
+	consider := func(c candidate, certain bool, plan []float64) {
 		b.plans = append(b.plans, c.Plan)
-		certain := max(none.here-c.here, none.there-c.there) >= b.tolerated // or, given time, noise would be worth a movement
 		if certain && c.Total()+b.margin(c, none, o) < none.Total() && c.Total() < b.plans[best].Total() {
 			best, bestHere = len(b.plans)-1, c.here
 			copy(b.chosen, plan)
 		}
 	}
-	consider(full, b.want)
+	consider(full, certain(full), b.want)
 	if o.Rank >= 0 {
-		consider(stay("next", b.next), b.next)
+		next := stay("next", b.next)
+		consider(next, certain(next), b.next)
+		if b.slack > 0 {
+			was := rates[o.Rank]
+			rates[o.Rank] = (was*o.Here + o.Rate*o.There) / (o.Here + o.There)
+			b.divide(b.part, rates)
+			rates[o.Rank] = was
+			mean := stay("mean", b.part)
+			consider(mean, better(mean) >= quietThreshold && (certain(full) || certain(next)), b.part) // it lies between them
+		}
 	} else if best == 0 {
 		// Where rates come and go, moving in part now means moving again soon; short of time it may be all that pays. Half
 		// of the way is never the best: both cost and loss are proportional to the way.
 		b.shareOut(b.part, rates)
-		consider(stay("worst", b.part), b.part)
+		worst := stay("worst", b.part)
+		consider(worst, certain(worst), b.part)
 	}
 	if best > 0 {
 		copy(b.want, b.chosen)

@@ -92,6 +92,9 @@ type Status struct {
 	// Rank 0's counts, from this decision on. In a Free loop, of how many iterations a transfer to this rank must be.
 	Least int `json:",omitempty"`
 
+	// Slack is by how many sweeps the distance between neighbours may vary before one waits for the other (Loop.OneByOne). Rank 0's counts.
+	Slack float64 `json:",omitempty"`
+
 	MoveTime      float64 // time this rank spent moving work since the previous status
 	MoveTransfers int     // transfers it took part in, as sender or receiver
 	MoveUnits     float64 // work units of these transfers

@@ -44,6 +44,15 @@ type batch struct {
 // last is the batch's last sweep.
 func (b *batch) last() int { return b.sweep + b.count - 1 }
 
+// slack is by how many sweeps the distance between neighbours may vary: a rank is ahead of its right neighbour by a strip of all sweeps at least, and by all strips but two at most.
+func (b *batch) slack() float64 {
+	if b.count == 1 {
+		return 0
+	}
+	strips := len(b.strips)
+	return float64(b.count) * float64(max(0, strips-3)) / float64(strips)
+}
+
 // sendsUp reports whether rows travel to the left after the last sweep: none do where the next one is a row lower again.
 func (b *batch) sendsUp() bool { return b.after >= b.lowest() }
 

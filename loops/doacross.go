@@ -340,6 +340,7 @@ func (x *across) cut(block, hi int) {
 // batch does one batch, strip by strip.
 func (x *across) batch() error {
 	b := x.past.add(x.next())
+	x.h.SetSlack(b.slack())
 	x.at, x.done = point{b.last(), x.d.Strip.Lo}, 0
 	for i := range b.strips {
 		if err := x.strip(b, i); err != nil {
