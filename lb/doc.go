@@ -61,13 +61,17 @@
 //	mean    to the one that is perfect for the rank's mean rate, and stay: where neighbours may drift apart for so long (slack)
 //	worst   only the slowest rank's surplus moves: where no change is expected and full does not pay; short of time, it may
 //
+// Slack. Neighbours may be some sweeps apart before one waits for the other (Status.Slack). A rank whose rate falls holds up nobody until it is so much behind, and it catches up while it is faster
+// than the others. What a plan loses while a rank comes and goes is weighed with that (outlast): where visits are so short, its mean rate is as good as the right division for each, and costs no
+// movements. Where the rank is never the faster one, slack is used up once, and counts for nothing.
+//
 // How long the loop lasts is known in phases. Until the end of the present stay they take as long as now, after it as long as on average so far, where that is
 // less: beside a load they are long, and a movement that comes late in its visit has less time to pay than they say (quicker).
 //
 // A movement must save twice what it costs: the time that ranks spend on it, and what waiting for them costs the others, which
 // shows in the work that was not done meanwhile (stall). The first one, whose cost is unknown, is taken to cost a period, or what its data takes
 // where messages tell (Loop.MoveUnit) and that is more. Where the end of the loop is not known the rates are taken to stay as they are for as long as they have been: it waits until it could have paid for itself. Where its data alone takes longer than
-// a period the rates are taken to stay for twice as long as they have been at most, whatever is left of the loop: it waits until the imbalance has cost as much, and longer where it
+// a period the rates are taken to stay for twice as long as those that ask for it have been at most, whatever is left of the loop: it waits until the imbalance has cost as much, and longer where it
 // takes more than a sixteenth of the loop.
 //
 // Messages. Where sweeps stream (Loop.OneByOne) a network that is slower than the processors sets the pace, and no division of the work changes that. It shows where

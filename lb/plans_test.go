@@ -52,6 +52,46 @@ func TestLossesAreTheShareOfTimeThatIsWasted(t *testing.T) {
 	})
 }
 
+// A rank that is slower than the others at one of its levels and faster than they are at the other falls behind by no more than the slack: then they wait for it. In the long run
+// each visit to the slower level is outlasted for as long as is said, in sweeps by hand.
+func TestSlackOutlastsVisits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 6).Draw(t, "ranks")
+		b := bareOf(t, n)
+		b.slack = rapid.Float64Range(0.1, 100).Draw(t, "slack")
+		plan, rates := drawAmounts(t, n, "plan"), drawAmounts(t, n, "rates")
+		o := Outlook{Rank: rapid.IntRange(0, n-1).Draw(t, "rank"), Here: rapid.Float64Range(0.1, 100).Draw(t, "here"), There: rapid.Float64Range(0.1, 100).Draw(t, "there")}
+		o.Rate = rates[o.Rank] * rapid.Float64Range(0.2, 5).Draw(t, "rate")
+		slow, fast, slowFor, fastFor := rates[o.Rank], o.Rate, o.Here, o.There
+		if slow > fast {
+			slow, fast, slowFor, fastFor = fast, slow, fastFor, slowFor
+		}
+		others, could := 0.0, slow // s a sweep, units/s
+		for r := range n {
+			if r != o.Rank {
+				others, could = max(others, plan[r]/rates[r]), could+rates[r]
+			}
+		}
+		time, lost := b.outlast(plan, rates, o)
+		if plan[o.Rank]/slow <= others || plan[o.Rank]/fast >= others {
+			require.Zero(t, time, "it never is behind, or never catches up")
+			return
+		}
+		behind, outlasted := b.slack, 0.0 // sweeps, as it comes to be where a rank catches up with less than it loses; s
+		for range 3 {
+			outlasted = min(slowFor, (b.slack-behind)/(1/others-slow/plan[o.Rank]))
+			behind += outlasted * (1/others - slow/plan[o.Rank])
+			behind = max(0, behind-fastFor*(fast/plan[o.Rank]-1/others))
+		}
+		require.InDelta(t, outlasted, min(slowFor, time), 1e-3*slowFor)
+		work := 0.0
+		for _, units := range plan {
+			work += units
+		}
+		require.InDelta(t, 1-work/others/could, lost, 1e-9, "what is done in a second, of what all could do")
+	})
+}
+
 // bareOf is bare for a property.
 func bareOf(t require.TestingT, ranks int) *Balancer {
 	b, err := New(Config{}, Loop{Ranks: ranks, Movement: Direct})
@@ -501,6 +541,40 @@ func TestTheSlowestRankAlonePaysWhereAFullDivisionDoesNot(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []string{"full", "worst", "none"}, chosen)
+}
+
+// A load that comes and goes as fast as neighbours can drift apart is answered once, by the rank's mean rate. The less they can, the more each of its changes is worth a movement, as before.
+func TestMeanRateWhereSlackOutlastsALoad(t *testing.T) {
+	var chosen []string
+	for slack := 0.0; slack < 10; slack += 0.25 {
+		b, err := New(Config{Period: 1}, Loop{Ranks: 4, Movement: Adjacent, OneByOne: true, Start: dist.Even(dist.Span(0, 4000), 4, 0)})
+		require.NoError(t, err)
+		for r := range 4 {
+			b.work[r] = 1000
+			levels := &b.ranks[r].levels
+			for i := range 85 {
+				rate := 1000.0
+				if r == 1 && i/10%2 == 0 {
+					rate = 500
+				}
+				levels.Observe(rate, 1, 1)
+			}
+			b.filtered[r], b.level[r] = levels.Level(), levels.Level()
+		}
+		require.InDelta(t, 500, b.level[1], 1e-9)
+		b.now, b.heard.phasesLeft, b.period.phase, b.slack = 85, 200, 1, slack
+		b.divide(b.targets, b.filtered)
+		b.cost.learn(1, 1000, 0.5)
+		plan := b.choose(b.filtered, 1)
+		best := b.plans[plan].Name
+		if len(chosen) == 0 || chosen[len(chosen)-1] != best {
+			chosen = append(chosen, best)
+		}
+		if best == "mean" {
+			assert.InDeltaSlice(t, []float64{1066.7, 800, 1066.7, 1066.7}, b.want, 5)
+		}
+	}
+	assert.Equal(t, []string{"full", "mean"}, chosen)
 }
 
 // A load that comes for 10 s each time is seen to come and go up to 1 s late.
