@@ -115,6 +115,8 @@ var reasons = []struct{ text, script string }{
 	{"but the data of a first move alone takes", "reason_first_move_known_cost"},
 	{"; the first move, its data alone takes", "reason_first_move_known_cost"},
 	{"it pays to stay divided for its slow times", "reason_stay_divided_for_the_slow_times"},
+	{"and its neighbours need not wait for", "reason_slack"},
+	{`(plan "mean")`, "reason_slack"},
 	{`(plan "next")`, "reason_plan_next"},
 	{"; the loop ends before another interaction pays", "free_loop_last_interaction"},
 	{"rotating, whatever the rates", "rotate"},

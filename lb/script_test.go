@@ -33,6 +33,7 @@ import (
 //	silent rank R from T until T
 //	                        the rank works and reports neither units nor computing time
 //	move A B                a move stops all ranks for A + B (fraction of the work moved) seconds
+//	slack SWEEPS            rank 0 says that neighbours may drift so far apart; here they keep step all the same
 //	stall S                 a sweep lasts at least S s, in which ranks wait for each other, however work is divided
 //	reply S                 the master takes S s to answer; only ranks that obey at once wait for it
 //	sweeps N                of the loop; unknown without this line
@@ -57,7 +58,7 @@ type script struct {
 	competitors        []competitor
 	noise, dips, reply float64
 	moveFixed, moveAll float64
-	stall              float64
+	stall, slack       float64
 	expectations       []string
 }
 
@@ -167,6 +168,8 @@ func parseScript(t testing.TB, text string) *script {
 			s.moveFixed, s.moveAll = number(f[1]), number(f[2])
 		case "stall":
 			s.stall = number(f[1])
+		case "slack":
+			s.slack = number(f[1])
 		case "reply":
 			s.reply = number(f[1])
 		case "sweeps":
@@ -243,7 +246,7 @@ func dipped(r int, t, probability float64) bool {
 func (s *script) play(t testing.TB, c namedConfig) *scripted {
 	run := &scripted{sim: newSim(t, c.cfg, s.loop, s.iterations), name: c.name}
 	run.noise, run.moveFixed, run.moveAll, run.sweeps = s.noise, s.moveFixed, s.moveAll, s.sweeps
-	run.reply, run.stall, run.competitors = s.reply, s.stall, s.competitors
+	run.reply, run.stall, run.slack, run.competitors = s.reply, s.stall, s.slack, s.competitors
 	run.rng = rand.New(rand.NewPCG(1, 1))
 	if len(s.loads) > 0 {
 		run.load = s.loads[0]

@@ -24,6 +24,7 @@ type sim struct {
 	// What a move costs: all ranks stand still for moveFixed + moveAll * (fraction of all work moved), s.
 	moveFixed, moveAll float64
 	reply              float64      // s that ranks wait for an instruction where they obey it at once (Synchronous)
+	slack              float64      // sweeps: Status.Slack
 	stall              float64      // s that a sweep lasts at least, however work is divided
 	competitors        []competitor // of ranks, beside speed
 	silent             func(rank int, t float64) bool
@@ -235,6 +236,7 @@ func (s *sim) step() Decision {
 			st.Units, st.Compute = 0, 0
 		}
 	}
+	s.statuses[0].Slack = s.slack
 	s.seen = append(s.seen[:0], s.statuses...)
 	d := s.b.Decide(s.statuses)
 	d.To = d.To.Clone()
