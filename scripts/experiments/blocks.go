@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"time"
 )
 
 // networks are those of Fig. 8's successor; the paper added artificial delays to one.
@@ -61,13 +62,14 @@ func blockSizes(m int) []int {
 // Of the two sizes that were best once, the better of three runs each is held against the automatic choice, in pairs of new runs, which are longer: the least of many times is
 // low by chance, too. Where pairs differ there are more of them, until it is known to sure what their median is: the worst of many cases is low by chance as well.
 const (
-	finalists   = 2
-	finals      = 3
-	pairSeconds = 0.6
-	paired      = "-pairs" // the part of these runs
-	morePairs   = 4        // at a time
-	mostPairs   = 25
-	sure        = 0.01 // standard error
+	finalists    = 2
+	finals       = 3
+	pairSeconds  = 0.6
+	paired       = "-pairs" // the part of these runs
+	morePairs    = 4        // at a time
+	mostPairs    = 25
+	sure         = 0.01 // standard error
+	pairPatience = 2    // times as long as planned all cases so far may have taken, or there are no more pairs
 )
 
 // exploreBlocks measures, in each case, block sizes once, from the automatic choice both ways and no further than to those that are
@@ -75,9 +77,11 @@ const (
 func exploreBlocks(ctx context.Context, s *session, p part) error {
 	share := p.planned(s.scale) / float64(len(p.cells))
 	defer func() { s.most = 0 }()
+	pairsUntil := time.Now()
 	for _, c := range p.cells {
 		s.most = s.done + share
-		if err := exploreCase(ctx, s, c); err != nil {
+		pairsUntil = pairsUntil.Add(time.Duration(pairPatience * share * float64(time.Second)))
+		if err := exploreCase(ctx, s, c, pairsUntil); err != nil {
 			return err
 		}
 		s.done = s.most // what it was planned to be, whatever it was
@@ -108,7 +112,7 @@ func between(sizes []int, tried []timed) (others []int) {
 	return others
 }
 
-func exploreCase(ctx context.Context, s *session, c cell) error {
+func exploreCase(ctx context.Context, s *session, c cell, pairsUntil time.Time) error {
 	fixed := func(b int) variant { return with(strconv.Itoa(b), "--balance", "off", "--block", strconv.Itoa(b)) }
 	auto, err := s.run(ctx, c, c.variants[0], 0)
 	if err != nil && !errors.Is(err, errRun) {
@@ -177,7 +181,7 @@ func exploreCase(ctx context.Context, s *session, c cell) error {
 		if err := s.measure(ctx, c); err != nil {
 			return err
 		}
-		if ratios := s.store.ratios(c.part, c.name, best.name, automatic); c.rounds == mostPairs || medianError(ratios) <= sure {
+		if ratios := s.store.ratios(c.part, c.name, best.name, automatic); c.rounds == mostPairs || medianError(ratios) <= sure || time.Now().After(pairsUntil) {
 			return nil
 		}
 	}
