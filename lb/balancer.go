@@ -69,7 +69,6 @@ type Balancer struct {
 
 	plans              []Plan
 	foreseen           Outlook
-	age                float64    // s that the rank of the outlook will have been at its level when an instruction is obeyed
 	slack              float64    // sweeps: Status.Slack
 	next, part, chosen []float64  // units per rank of plans: perfect after the next change, partial ones, the best
 	turn               int        // of the policy Rotate

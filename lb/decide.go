@@ -112,7 +112,6 @@ func (b *Balancer) profitable(d *Decision, rates []float64, target float64) bool
 	}
 	d.Cost, d.Benefit = best.Cost, b.plans[0].Loss-best.Loss
 	floor := b.leastSweep()
-	outlasted, _ := b.outlast(b.work, rates, d.Outlook)
 	dear := b.firstIsDear(d.Cost)
 	switch seen := b.cost.seen; {
 	case d.Plan > 0 && dear:
@@ -128,12 +127,13 @@ func (b *Balancer) profitable(d *Decision, rates []float64, target float64) bool
 			d.Imbalance, floor, d.Cost, d.Benefit)
 	case b.outcome.trust() < distrust:
 		d.Reason = fmt.Sprintf("imbalance %.3f, but moves have brought only %.0f%% of what they promised", d.Imbalance, 100*b.outcome.trust())
-	case d.Outlook.Rank >= 0 && d.Benefit < 0 && outlasted > 0:
-		d.Reason = fmt.Sprintf("imbalance %.3f, but rank %d changes every %.3g s, and its neighbours need not wait for %.3g s of that",
-			d.Imbalance, d.Outlook.Rank, (d.Outlook.Here+d.Outlook.There)/2, outlasted)
 	case d.Outlook.Rank >= 0 && d.Benefit < 0:
-		d.Reason = fmt.Sprintf("imbalance %.3f, but rank %d changes every %.3g s: it pays to stay divided for its slow times",
-			d.Imbalance, d.Outlook.Rank, (d.Outlook.Here+d.Outlook.There)/2)
+		d.Reason = fmt.Sprintf("imbalance %.3f, but rank %d changes every %.3g s", d.Imbalance, d.Outlook.Rank, (d.Outlook.Here+d.Outlook.There)/2)
+		if time, _ := b.outlast(b.work, rates, d.Outlook); time > 0 {
+			d.Reason += fmt.Sprintf(", and its neighbours need not wait for %.3g s of that", time)
+		} else {
+			d.Reason += ": it pays to stay divided for its slow times"
+		}
 	case dear:
 		d.Reason = fmt.Sprintf("imbalance %.3f, but the data of a first move alone takes %.3g s, and it brings %.3g s", d.Imbalance, d.Cost, d.Benefit)
 	case !seen:

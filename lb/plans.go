@@ -48,38 +48,38 @@ const (
 	movedPart = 0.5
 )
 
-// outlook returns what is expected where the work wants to go from b.work to b.want.
-func (b *Balancer) outlook(target float64) Outlook {
+// outlook returns what is expected where the work wants to go from b.work to b.want, and for how many s the rank whose rate will change will have been at its level when an instruction is obeyed.
+func (b *Balancer) outlook(target float64) (o Outlook, age float64) {
 	interval := b.period.interval(target)
 	delay := b.delay(interval)
-	o := Outlook{Rank: -1, Horizon: b.now, Reaction: interval + delay}
+	o = Outlook{Rank: -1, Horizon: b.now, Reaction: interval + delay}
+	most := b.mostMoved()
 	left := b.remaining(target)
 	if left < forever {
 		o.Horizon = left
 		// When a loop begins what is left of it is a guess, by phases that fill a pipeline and caches, and so are rates of some milliseconds.
 		if cost := b.moveCost(b.work, b.want); b.firstIsDear(cost) {
-			o.Horizon = min(left, dearPatience*min(1, dearPart*(b.now+left)/cost)*(b.steady()+delay))
+			o.Horizon = min(left, dearPatience*min(1, dearPart*(b.now+left)/cost)*(b.steady(most)+delay))
 		}
 	}
 	o.Stay = math.Inf(1)
 	blur := 2 * o.Reaction // the balancer sees both ends of a visit up to a reaction late, so that equally long ones seem to differ
-	most := b.mostMoved()
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		if math.Abs(b.want[r]-b.work[r]) < inQuestion*most {
 			continue
 		}
 		levels := &b.ranks[r].levels
-		age, here := levels.Stay()
+		been, here := levels.Stay()
 		rate, there := levels.Elsewhere()
 		if b.believed(r) {
-			age, here, rate, there = levels.SuspectAge(), there, levels.Level(), here
+			been, here, rate, there = levels.SuspectAge(), there, levels.Level(), here
 		}
 		if rate == 0 || here == 0 {
 			continue
 		}
 		rate *= b.tempering(r)
-		if stay := stillToStay(age, here, levels.Visits(), blur); stay < o.Stay {
-			b.age = age + delay
+		if stay := stillToStay(been, here, levels.Visits(), blur); stay < o.Stay {
+			age = been + delay
 			o.Stay, o.Rank, o.Rate, o.Here, o.There = stay, r, rate, here, there
 		}
 	}
@@ -89,9 +89,9 @@ func (b *Balancer) outlook(target float64) Outlook {
 		if r == o.Rank {
 			continue
 		}
-		age, here := levels.Stay()
+		been, here := levels.Stay()
 		if rate, _ := levels.Elsewhere(); here > 0 && rate*b.tempering(r) < b.level[r] {
-			o.Horizon = min(o.Horizon, max(0, stillToStay(age, here, levels.Visits(), blur)-delay))
+			o.Horizon = min(o.Horizon, max(0, stillToStay(been, here, levels.Visits(), blur)-delay))
 		}
 	}
 	o.Stay = max(0, o.Stay-delay)
@@ -101,12 +101,11 @@ func (b *Balancer) outlook(target float64) Outlook {
 	if o.Stay >= o.Horizon {
 		o.Stay, o.Rank = o.Horizon, -1
 	}
-	return o
+	return o, age
 }
 
-// steady is for how many s the rates that ask for a movement to b.want have been what they are: since the latest change of one of them, or since the loop began.
-func (b *Balancer) steady() float64 {
-	most := b.mostMoved()
+// steady is for how many s the rates that ask for a movement to b.want, of which most is the largest change, have been what they are: since the latest change of one of them, or since the loop began.
+func (b *Balancer) steady(most float64) float64 {
 	steady := b.now
 	for r := b.loop.FirstWorker; r < b.loop.Ranks; r++ {
 		if math.Abs(b.want[r]-b.work[r]) < asks*most {
@@ -217,23 +216,20 @@ func (b *Balancer) choose(rates []float64, target float64) int {
 	} else {
 		b.divide(b.want, rates)
 	}
-	o := b.outlook(target)
+	o, age := b.outlook(target)
 	b.foreseen = o
 	cycles := 0.0 // of the rank's rate, after the present stay
 	if o.Rank >= 0 {
 		// A load that has come once may come again, one that has come often will.
 		cycles = (o.Horizon - o.Stay) / (o.Here + o.There) * (1 - 1/(1+b.ranks[o.Rank].levels.Visits()))
-		was := rates[o.Rank]
-		rates[o.Rank] = o.Rate
-		b.divide(b.next, rates)
-		rates[o.Rank] = was
+		b.divideAt(b.next, rates, o.Rank, o.Rate)
 	}
 	trust := b.outcome.trust()
 	stay := func(name string, plan []float64) candidate {
 		here, there := b.losses(plan, rates, o)
 		present, cycle := here*o.Stay, here*o.Here+there*o.There
 		if time, lost := b.outlast(plan, rates, o); time > 0 && rates[o.Rank] < o.Rate {
-			present += (lost - here) * min(o.Stay, max(0, time-b.age))
+			present += (lost - here) * min(o.Stay, max(0, time-age))
 			cycle += (lost - here) * min(o.Here, time)
 		} else if time > 0 {
 			cycle += (lost - there) * min(o.There, time)
@@ -268,10 +264,7 @@ func (b *Balancer) choose(rates []float64, target float64) int {
 		next := stay("next", b.next)
 		consider(next, certain(next), b.next)
 		if b.slack > 0 {
-			was := rates[o.Rank]
-			rates[o.Rank] = (was*o.Here + o.Rate*o.There) / (o.Here + o.There)
-			b.divide(b.part, rates)
-			rates[o.Rank] = was
+			b.divideAt(b.part, rates, o.Rank, (rates[o.Rank]*o.Here+o.Rate*o.There)/(o.Here+o.There))
 			mean := stay("mean", b.part)
 			consider(mean, better(mean) >= quietThreshold && (certain(full) || certain(next)), b.part) // it lies between them
 		}
@@ -345,6 +338,14 @@ func (b *Balancer) divide(to, rates []float64) {
 			to[r] = b.work[r]
 		}
 	}
+}
+
+// divideAt is divide with another rate of one rank.
+func (b *Balancer) divideAt(to, rates []float64, rank int, rate float64) {
+	was := rates[rank]
+	rates[rank] = rate
+	b.divide(to, rates)
+	rates[rank] = was
 }
 
 // moveCost predicts in s what the movement from one distribution to another costs.
