@@ -60,16 +60,12 @@ func blockSizes(m int) []int {
 }
 
 // Of the two sizes that were best once, the better of three runs each is held against the automatic choice, in pairs of new runs, which are longer: the least of many times is
-// low by chance, too. Where pairs differ there are more of them, until it is known to sure what their median is: the worst of many cases is low by chance as well.
+// low by chance, too. The worst of many cases is low by chance as well: pairs go on until their median is known (measurePairs).
 const (
-	finalists    = 2
-	finals       = 3
-	pairSeconds  = 0.6
-	paired       = "-pairs" // the part of these runs
-	morePairs    = 4        // at a time
-	mostPairs    = 25
-	sure         = 0.01 // standard error
-	pairPatience = 2    // times as long as planned all cases so far may have taken, or there are no more pairs
+	finalists   = 2
+	finals      = 3
+	pairSeconds = 0.6
+	paired      = "-pairs" // the part of these runs
 )
 
 // exploreBlocks measures, in each case, block sizes once, from the automatic choice both ways and no further than to those that are
@@ -177,12 +173,5 @@ func exploreCase(ctx context.Context, s *session, c cell, pairsUntil time.Time) 
 	})
 	c.part, c.seconds = c.part+paired, pairSeconds
 	c.variants = []variant{with(automatic, "--balance", "off"), with(best.name, best.flags...)}
-	for ; ; c.rounds = min(c.rounds+morePairs, mostPairs) {
-		if err := s.measure(ctx, c); err != nil {
-			return err
-		}
-		if ratios := s.store.ratios(c.part, c.name, best.name, automatic); c.rounds == mostPairs || medianError(ratios) <= sure || time.Now().After(pairsUntil) {
-			return nil
-		}
-	}
+	return s.measurePairs(ctx, c, pairsUntil)
 }

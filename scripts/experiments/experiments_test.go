@@ -564,6 +564,35 @@ func TestInterruptedBeforeItBegan(t *testing.T) {
 	assert.Less(t, time.Since(began), 5*time.Second)
 }
 
+// Rounds of what is compared to a hundredth go on where they differ, and no longer than the part has time.
+func TestPairsGoOn(t *testing.T) {
+	for name, x := range map[string]struct {
+		scatter float64 // of every other run
+		minutes int
+		want    int
+	}{
+		"alike": {0.01, 1, 5}, "different": {0.5, 1, mostRounds}, "no time": {0.5, -1, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st, err := load(t.TempDir())
+			require.NoError(t, err)
+			require.NoError(t, st.addSize(size{"sor-4000", 1}))
+			s := newSession(st, ".", t.TempDir(), io.Discard)
+			s.scale = scale{1, 1}
+			s.once = func(_ context.Context, _ int, c cell, v variant, round int, _ size) taken {
+				r := someRun(c.part, c.name, v.name, round, 1)
+				if v.name == "on" && round%2 == 1 {
+					r.Time += x.scatter
+				}
+				return taken{run: r}
+			}
+			c := cell{part: "idle", name: "x", place: four, work: sor4000, seconds: 1, rounds: 5, variants: []variant{off, on}}
+			require.NoError(t, s.measurePairs(t.Context(), c, time.Now().Add(time.Duration(x.minutes)*time.Minute)))
+			assert.Len(t, st.ratios("idle", "x", "on", "off"), x.want)
+		})
+	}
+}
+
 // Another checksum than that of the same program and size is a failure of the run.
 func TestSameResult(t *testing.T) {
 	s := &session{store: &store{runs: map[key]run{}}}

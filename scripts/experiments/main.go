@@ -226,11 +226,7 @@ func (o options) measure(ctx context.Context, st *store, stdout io.Writer) (err 
 		if p.explore != nil {
 			err = p.explore(ctx, s, p)
 		} else {
-			for _, c := range p.cells {
-				if err = s.measure(ctx, s.grainOf(ctx, c)); err != nil {
-					break
-				}
-			}
+			err = s.measureAll(ctx, p)
 		}
 		if err != nil {
 			return err

@@ -88,7 +88,7 @@ func sequential(large int) (cells []cell) {
 
 func idle() (cells []cell) {
 	for _, w := range []work{mm, mm500, sor(1000), sor(2000), sor4000, sor8000} {
-		cells = append(cells, cell{name: w.String(), place: four, work: w, seconds: 2.5, rounds: 5, variants: []variant{off, on}})
+		cells = append(cells, cell{name: w.String(), place: four, work: w, seconds: 2.5, rounds: 5, variants: []variant{off, on}, paired: true})
 	}
 	return cells
 }
@@ -131,7 +131,9 @@ var (
 
 func harmless() (cells []cell) {
 	fast := swinging(1, fastCycle, four.tau())
-	cells = append(cells, compared(dearSor, dearPlace, sor8000, 4, 5, fast, 1.3, 1.3).dedicatedOnce())
+	dear := compared(dearSor, dearPlace, sor8000, 4, 5, fast, 1.3, 1.3).dedicatedOnce()
+	dear.paired = true
+	cells = append(cells, dear)
 	for _, w := range []work{mm500, sor(500), sor(1000), sor(2000)} {
 		cells = append(cells, cell{name: w.String(), place: four, work: w, seconds: 1.2, rounds: 5, variants: []variant{
 			with("off-fast", "--balance", "off").beside(fast, 1.4), with("on-fast", "--balance", "on").beside(fast, 1.4),

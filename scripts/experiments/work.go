@@ -258,6 +258,7 @@ type cell struct {
 	base       string // the variant that all others are compared with; empty: those that stand beside each other are
 	slowable   bool   // it shows the same where all of it, periods and loads too, takes several times as long
 	crowd      int    // so many variants of a round run at the same time; 0: each by itself
+	paired     bool   // rounds go on until it is known how the first two variants compare
 	local      bool   // the work's size is measured in this place, because it costs much more there
 }
 
