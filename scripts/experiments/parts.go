@@ -209,7 +209,7 @@ func speedup(large int) (cells []cell) {
 				p = p.over(dear(k.work.n, p))
 			}
 			cells = append(cells, cell{
-				name: fmt.Sprintf("%s-p%d", k.name, ranks), place: p, work: k.work, seconds: shortest * 8 / float64(ranks), rounds: 2, slowable: true,
+				name: fmt.Sprintf("%s-p%d", k.name, ranks), place: p, work: k.work, seconds: shortest * 8 / float64(ranks), rounds: 2,
 				variants: []variant{
 					with("off-slow", "--balance", "off").beside(slow, 1.3), with("on-slow", "--balance", "on").beside(slow, 1.15),
 					with("off-fast", "--balance", "off").beside(fast, 1.3), with("on-fast", "--balance", "on").beside(fast, 1.2),
@@ -229,7 +229,7 @@ func grain() (cells []cell) {
 		for _, ranks := range []int{1, 2, 4, 8} {
 			// The paper's ten sweeps, so that filling and draining count; --block of the fixed grain is known when the size is.
 			cells = append(cells, cell{
-				name: fmt.Sprintf("%s-p%d", w, ranks), place: small(ranks), work: w, seconds: 0.8, rounds: 2, slowable: true,
+				name: fmt.Sprintf("%s-p%d", w, ranks), place: small(ranks), work: w, seconds: 0.8, rounds: 2,
 				variants: []variant{with("auto", "--balance", "off"), with("fixed", "--balance", "off", "--block", "FIXED")},
 			})
 		}

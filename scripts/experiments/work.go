@@ -235,6 +235,9 @@ func (v variant) slowed(by time.Duration) variant {
 	return v
 }
 
+// timed reports whether a flag has a time.
+func (v variant) timed() bool { return slices.Contains(v.flags, "--period") }
+
 func (v variant) traced() variant { v.trace = true; return v }
 
 func (v variant) times(rounds int) variant { v.rounds = rounds; return v }
@@ -256,37 +259,33 @@ type cell struct {
 	least      int // rounds that are left, however short the plan; 0: one
 	variants   []variant
 	base       string // the variant that all others are compared with; empty: those that stand beside each other are
-	slowable   bool   // it shows the same where all of it, periods and loads too, takes several times as long
 	crowd      int    // so many variants of a round run at the same time; 0: each by itself
 	paired     bool   // rounds go on until it is known how the first two variants compare
 	local      bool   // the work's size is measured in this place, because it costs much more there
 }
 
 // atOnce is the cell with two variants of a round at a time, on the same CPUs: what others on the host do meets both alike. It is base and one of the others, or those that stand beside each other. Where so
-// many CPUs are too few for the workstations of both, each has half of its share, and a run, which computes what it would by itself, takes twice as long. Cells whose runs are not compared with each
-// other stay as they are, and those without quotas, which are what could be divided, or with quotas too short for that, unless they are slowable.
+// many CPUs are too few for the workstations of both, it is the same in slow motion: each has half of its share, and everything takes twice as long, sweeps as well as quota periods, loads and
+// messages. Cells whose flags have times of their own only have half of the shares. Those whose runs are not compared with each other stay as they are, and those without quotas, which are what could be divided.
 func (c cell) atOnce(cpus int) cell {
 	if len(c.variants) < 2 || c.place.unlimited {
 		return c
 	}
 	const crowd = 2
-	if c.place.fits(crowd, cpus) {
-		c.crowd = crowd
-		return c
-	}
-	place := c.place.divided(crowd)
-	if place.config().Validate(cpus) != nil { // a quota too short for the kernel
-		if !c.slowable {
-			return c
-		}
-		place = c.place.slowed(crowd)
+	switch {
+	case c.place.fits(crowd, cpus):
+	case slices.ContainsFunc(c.variants, variant.timed):
+		c.place = c.place.divided(crowd)
+		c.seconds *= crowd
+	default:
+		c.place = c.place.slowed(crowd)
 		c.variants = slices.Clone(c.variants)
 		for i, v := range c.variants {
 			c.variants[i] = v.slowed(crowd)
 		}
+		c.seconds *= crowd
 	}
-	c.crowd, c.place = crowd, place
-	c.seconds *= crowd
+	c.crowd = crowd
 	return c
 }
 
