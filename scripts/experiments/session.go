@@ -102,12 +102,12 @@ const (
 
 // measurePairs runs all runs of a cell that are not there, and more rounds until it is known how its first two variants compare, or the time is up.
 func (s *session) measurePairs(ctx context.Context, c cell, until time.Time) error {
-	for ; ; c.rounds = min(c.rounds+moreRounds, mostRounds) {
+	for ; ; c.rounds += moreRounds {
 		if err := s.measure(ctx, c); err != nil {
 			return err
 		}
 		ratios := s.store.ratios(c.part, c.name, c.variants[1].name, c.variants[0].name)
-		if c.rounds >= mostRounds || medianError(ratios) <= sure || time.Now().After(until) {
+		if c.rounds+moreRounds > mostRounds || medianError(ratios) <= sure || time.Now().After(until) {
 			return nil
 		}
 	}

@@ -57,6 +57,8 @@ func TestAtOnce(t *testing.T) {
 	assert.Equal(t, 60*short.place.tau()/2, short.variants[0].loads[0].On, "60 periods a cycle")
 	assert.Equal(t, 1500*time.Millisecond, speedup(10000)[8].variants[0].loads[0].On, "as they were")
 
+	assert.Len(t, ordered(idle()[0]), 10)
+	assert.Len(t, ordered(idle()[0].atOnce(2)), 6, "each is the first in as many rounds")
 	paper := harmless()[1].atOnce(2)
 	assert.Equal(t, []string{"0 off-fast on-fast", "0 off on", "0 dedicated"}, ordered(paper)[:3])
 	assert.Zero(t, coarse()[0].atOnce(2).place.slice, "its quota is long enough")

@@ -267,11 +267,17 @@ type cell struct {
 // atOnce is the cell with two variants of a round at a time, on the same CPUs: what others on the host do meets both alike. It is base and one of the others, or those that stand beside each other. Where so
 // many CPUs are too few for the workstations of both, it is the same in slow motion: each has half of its share, and everything takes twice as long, sweeps as well as quota periods, loads and
 // messages. Cells whose flags have times of their own only have half of the shares. Those whose runs are not compared with each other stay as they are, and those without quotas, which are what could be divided.
+// Of the two on a CPU the one that started first, or second, may be better off all the time, so that ratios come in two groups: there is an even number of rounds, whose median is between the groups.
 func (c cell) atOnce(cpus int) cell {
 	if len(c.variants) < 2 || c.place.unlimited {
 		return c
 	}
 	const crowd = 2
+	c.variants = slices.Clone(c.variants)
+	c.rounds = even(c.rounds)
+	for i := range c.variants {
+		c.variants[i].rounds = even(c.variants[i].rounds)
+	}
 	switch {
 	case c.place.fits(crowd, cpus):
 	case slices.ContainsFunc(c.variants, variant.timed):
@@ -279,7 +285,6 @@ func (c cell) atOnce(cpus int) cell {
 		c.seconds *= crowd
 	default:
 		c.place = c.place.slowed(crowd)
-		c.variants = slices.Clone(c.variants)
 		for i, v := range c.variants {
 			c.variants[i] = v.slowed(crowd)
 		}
@@ -287,6 +292,14 @@ func (c cell) atOnce(cpus int) cell {
 	}
 	c.crowd = crowd
 	return c
+}
+
+// even is a number of rounds, or the next one. One that is of a single run stays so: nothing that is compared has less than two.
+func even(rounds int) int {
+	if rounds == 1 {
+		return 1
+	}
+	return rounds + rounds%2
 }
 
 // order is what runs at the same time, one crowd after the other, with the number of the runs: the round, or of pairs with base, which has a run in each, that of the pair.
