@@ -29,7 +29,7 @@ type options struct {
 	List     bool     `help:"List the parts with the minutes that each takes, and run nothing."`
 	Fresh    bool     `help:"Forget what has been measured of the parts, and start anew (default: go on where it stopped)."`
 	Budget   float64  `placeholder:"MINUTES" help:"About how long everything may take; less means fewer rounds, then shorter runs (default: ${budget}, or that of the data)."`
-	Together bool     `help:"Run what is compared at the same time, on the same CPUs, and where these are too few on workstations with half of their shares: for a host that others use as well (default: one after the other, or as the data)."`
+	Together bool     `help:"Run what is compared at the same time, on the same CPUs, and where these are too few all of it in slow motion: for a host that others use as well (default: one after the other, or as the data)."`
 	Largest  int      `default:"10000" placeholder:"ROWS" help:"Largest grid, of those that are sized for a sweep of ten quota periods; 8 bytes a point (default ${default})."`
 	Draw     bool     `help:"Only draw figures and fill in the document from what has been measured."`
 	Measure  bool     `help:"Only measure."`
