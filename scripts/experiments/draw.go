@@ -443,7 +443,7 @@ func drawBeyond(s *store) (chart.Figure, bool) {
 	if len(removed) > 0 {
 		row = append(row, loads)
 	}
-	return chart.Figure{Title: "Beyond the paper", Rows: [][]chart.Panel{row}, Width: 14, Height: 7.5,
+	return chart.Figure{Title: "Beyond the paper", Rows: [][]chart.Panel{row}, Width: 17, Height: 7.5,
 		Note: "Ideal: the program's time on one CPU over the CPUs of all workstations. opposed: one of two loads starts when the other stops; quarter: a quarter of a cycle " +
 			"later; master: on the master's workstation; 60 periods a cycle."}, len(row) > 0
 }
