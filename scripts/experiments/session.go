@@ -84,12 +84,21 @@ func (s *session) open(p place, number int) (*cluster.Cluster, error) {
 
 // measure runs all runs of a cell that are not there.
 func (s *session) measure(ctx context.Context, c cell) error {
+	_, err := s.measureAfter(ctx, c, 0)
+	return err
+}
+
+// measureAfter is measure but for what the first crowds run. It returns how many crowds the cell has.
+func (s *session) measureAfter(ctx context.Context, c cell, first int) (crowds int, err error) {
 	for round, crowd := range c.order(s.scale) {
+		if crowds++; crowds <= first {
+			continue
+		}
 		if err := s.measureCrowd(ctx, c, crowd, round); err != nil {
-			return err
+			return crowds, err
 		}
 	}
-	return nil
+	return crowds, nil
 }
 
 // Rounds of a cell whose first two variants are compared to a hundredth go on until the median of their ratios is known as well as that: of five pairs it may be 0.02 off where others use the host.
@@ -102,8 +111,9 @@ const (
 
 // measurePairs runs all runs of a cell that are not there, and more rounds until it is known how its first two variants compare, or the time is up.
 func (s *session) measurePairs(ctx context.Context, c cell, until time.Time) error {
-	for ; ; c.rounds += moreRounds {
-		if err := s.measure(ctx, c); err != nil {
+	for crowds := 0; ; c.rounds += moreRounds {
+		var err error
+		if crowds, err = s.measureAfter(ctx, c, crowds); err != nil { // those that were there before are clocked already
 			return err
 		}
 		ratios := s.store.ratios(c.part, c.name, c.variants[1].name, c.variants[0].name)
@@ -115,22 +125,27 @@ func (s *session) measurePairs(ctx context.Context, c cell, until time.Time) err
 
 // measureAll runs all runs of a part's cells that are not there.
 func (s *session) measureAll(ctx context.Context, p part) error {
+	planned := func(c cell) float64 { return c.planned(s.scale) }
+	return s.each(p, planned, func(c cell, until time.Time) error {
+		if c = s.grainOf(ctx, c); c.paired {
+			return s.measurePairs(ctx, c, until)
+		}
+		return s.measure(ctx, c)
+	})
+}
+
+// each does something with each cell of a part, which is planned to take so many s, and tells until when there may be more rounds than were planned.
+func (s *session) each(p part, planned func(cell) float64, do func(c cell, until time.Time) error) error {
 	defer func() { s.most = 0 }()
 	until := time.Now()
 	for _, c := range p.cells {
-		planned := c.planned(s.scale)
-		s.most = s.done + planned
-		until = until.Add(time.Duration(pairPatience * planned * float64(time.Second)))
-		var err error
-		if c = s.grainOf(ctx, c); c.paired {
-			err = s.measurePairs(ctx, c, until)
-		} else {
-			err = s.measure(ctx, c)
-		}
-		if err != nil {
+		share := planned(c)
+		s.most = s.done + share
+		until = until.Add(time.Duration(pairPatience * share * float64(time.Second)))
+		if err := do(c, until); err != nil {
 			return err
 		}
-		s.done = s.most
+		s.done = s.most // what it was planned to be, whatever it was
 	}
 	return nil
 }

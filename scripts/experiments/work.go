@@ -278,19 +278,19 @@ func (c cell) atOnce(cpus int) cell {
 	for i := range c.variants {
 		c.variants[i].rounds = even(c.variants[i].rounds)
 	}
-	switch {
-	case c.place.fits(crowd, cpus):
-	case slices.ContainsFunc(c.variants, variant.timed):
-		c.place = c.place.divided(crowd)
-		c.seconds *= crowd
-	default:
-		c.place = c.place.slowed(crowd)
-		for i, v := range c.variants {
-			c.variants[i] = v.slowed(crowd)
-		}
-		c.seconds *= crowd
-	}
 	c.crowd = crowd
+	if c.place.fits(crowd, cpus) {
+		return c
+	}
+	c.seconds *= crowd
+	if slices.ContainsFunc(c.variants, variant.timed) {
+		c.place = c.place.divided(crowd)
+		return c
+	}
+	c.place = c.place.slowed(crowd)
+	for i, v := range c.variants {
+		c.variants[i] = v.slowed(crowd)
+	}
 	return c
 }
 
