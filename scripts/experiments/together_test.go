@@ -33,7 +33,7 @@ func TestAtOnce(t *testing.T) {
 	assert.Equal(t, []string{"0 off on", "1 off dedicated", "2 on off"}, ordered(d), "each beside a run without balancing, which starts first and last in turn")
 	assert.InDelta(t, c.place.total(), 2*d.place.total(), 1e-9)
 	assert.InDelta(t, c.seconds*c.place.total(), d.seconds*d.place.total(), 1e-9)
-	assert.Equal(t, 2*four.period, d.place.period, "in slow motion")
+	assert.Equal(t, 20300*time.Microsecond, d.place.period, "in slow motion, out of step with the kernel's ticks")
 	assert.Zero(t, d.place.slice, "the quota is what it was")
 	assert.InDelta(t, 0.4, four.cpu[0], 0)
 	timed := frequency()[0].atOnce(2)
@@ -51,10 +51,10 @@ func TestAtOnce(t *testing.T) {
 	short := speedup(10000)[8].atOnce(2) // dear, eight workstations
 	assert.Equal(t, 2, short.crowd)
 	assert.InDelta(t, 0.1, short.place.cpu[7], 1e-9)
-	assert.Equal(t, 10*time.Millisecond, short.place.period)
+	assert.Equal(t, 10150*time.Microsecond, short.place.period)
 	assert.Equal(t, 500*time.Microsecond, short.place.slice)
 	assert.InDelta(t, speedup(10000)[8].place.bandwidth/2, short.place.bandwidth, 1e-9)
-	assert.Equal(t, 60*short.place.tau()/2, short.variants[0].loads[0].On, "60 periods a cycle")
+	assert.Equal(t, 3*time.Second, short.variants[0].loads[0].On, "60 periods a cycle")
 	assert.Equal(t, 1500*time.Millisecond, speedup(10000)[8].variants[0].loads[0].On, "as they were")
 
 	assert.Len(t, ordered(idle()[0]), 10)
