@@ -191,6 +191,19 @@ func (s *store) efficiency(r run) float64 {
 	return r.efficiency(sequential, 1)
 }
 
+// efficiencies is the spread of the ratios of two variants' efficiencies, round by round: the host was the same in a round only. The work is the same, so its sequential time need not be known.
+func (s *store) efficiencies(part, cell, over, under string) spread {
+	var ratios []float64
+	for _, x := range s.group(part, cell, over) {
+		for _, y := range s.group(part, cell, under) {
+			if x.Round == y.Round {
+				ratios = append(ratios, x.efficiency(1, 1)/y.efficiency(1, 1))
+			}
+		}
+	}
+	return spreadOf(ratios)
+}
+
 // workOf is the work of a name that String gave.
 func workOf(name string) work {
 	program, size, sized := strings.Cut(name, "-")

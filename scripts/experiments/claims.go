@@ -238,9 +238,8 @@ func judgeProfit(s *store) (string, string) {
 func judgeDedicated(s *store) (string, string) {
 	cell := sor8000.String()
 	_, idle := s.costliest()
-	used := func(r run) float64 { return r.efficiency(1, 1) } // the work is the same, so its sequential time need not be known
-	loaded := s.spread("constant", cell+"-ws1", "on", used)
-	alone := s.spread("constant", cell+"-ws1", dedicated.name, used)
+	loaded := s.efficiencies("constant", cell+"-ws1", "on", off.name)
+	alone := s.efficiencies("constant", cell+"-ws1", dedicated.name, off.name)
 	return fmt.Sprintf("time at most x %.3f without load; efficiency beside a constant load x %.2f of that without", idle.median, loaded.median/alone.median),
 		verdict(idle.ok() && loaded.ok() && alone.ok(), idle.median <= 1.05 && loaded.median >= 0.9*alone.median)
 }

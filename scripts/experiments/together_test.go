@@ -145,6 +145,8 @@ func TestFiguresOfRunsAtTheSameTime(t *testing.T) {
 	assert.InDelta(t, (19-12.2)/(19-ideal), x.median, 1e-9)
 	assert.InDelta(t, (19-12.4)/(19-ideal), x.low, 1e-9)
 	assert.Equal(t, 5, x.count)
+	assert.InDelta(t, (4*19-0.5)/(4*12.2-0.5), st.efficiencies("constant", "x", "on", "off").median, 1e-9, "the load had one of four for 0.5 s")
+	assert.InDelta(t, (4*19-0.5)/(4*10-0.5), st.efficiencies("constant", "x", "dedicated", "off").median, 1e-9)
 }
 
 // A data set is of one kind.
