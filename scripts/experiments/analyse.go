@@ -93,11 +93,16 @@ func (s *store) ratio(part, cell, over, under string) spread {
 }
 
 // ratios are those of two variants' times in each round that has both.
-func (s *store) ratios(part, cell, over, under string) (ratios []float64) {
+func (s *store) ratios(part, cell, over, under string) []float64 {
+	return s.ratiosOf(part, cell, over, under, seconds)
+}
+
+// ratiosOf are those of a figure of two variants in each round that has both.
+func (s *store) ratiosOf(part, cell, over, under string, figure func(run) float64) (ratios []float64) {
 	for _, x := range s.group(part, cell, over) {
 		for _, y := range s.group(part, cell, under) {
 			if x.Round == y.Round {
-				ratios = append(ratios, x.Time/y.Time)
+				ratios = append(ratios, figure(x)/figure(y))
 			}
 		}
 	}
@@ -193,15 +198,7 @@ func (s *store) efficiency(r run) float64 {
 
 // efficiencies is the spread of the ratios of two variants' efficiencies, round by round: the host was the same in a round only. The work is the same, so its sequential time need not be known.
 func (s *store) efficiencies(part, cell, over, under string) spread {
-	var ratios []float64
-	for _, x := range s.group(part, cell, over) {
-		for _, y := range s.group(part, cell, under) {
-			if x.Round == y.Round {
-				ratios = append(ratios, x.efficiency(1, 1)/y.efficiency(1, 1))
-			}
-		}
-	}
-	return spreadOf(ratios)
+	return spreadOf(s.ratiosOf(part, cell, over, under, func(r run) float64 { return r.efficiency(1, 1) }))
 }
 
 // workOf is the work of a name that String gave.

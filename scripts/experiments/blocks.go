@@ -71,8 +71,8 @@ const (
 // exploreBlocks measures, in each case, block sizes once, from the automatic choice both ways and no further than to those that are
 // hopeless, and then finds out which is best and holds it against the automatic choice.
 func exploreBlocks(ctx context.Context, s *session, p part) error {
-	share := func(cell) float64 { return p.planned(s.scale) / float64(len(p.cells)) }
-	return s.each(p, share, func(c cell, until time.Time) error { return exploreCase(ctx, s, c, until) })
+	share := p.planned(s.scale) / float64(len(p.cells))
+	return s.each(p, func(cell) float64 { return share }, func(c cell, until time.Time) error { return exploreCase(ctx, s, c, until) })
 }
 
 // timed is a single run with a block size.
