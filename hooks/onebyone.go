@@ -28,6 +28,8 @@ type oneByOne struct {
 	above   above
 	waiting [3]comm.Request
 
+	since    int           // the phase at which rank 0 called for the statuses of interaction k
+	asked    time.Duration // and when it did
 	deadline time.Duration // when rank 0 calls for statuses at the latest
 
 	busy           time.Duration // with messages, since the last status
@@ -94,7 +96,9 @@ func (h *Hooks) isDue() bool {
 
 // call asks all ranks for the statuses of the next interaction, on rank 0.
 func (h *Hooks) call() error {
-	defer h.talked(h.c.Now())
+	e := &h.oneByOne
+	e.since, e.asked = h.phase, h.c.Now()
+	defer h.talked(e.asked)
 	if err := h.tellAll(kindCall); err != nil {
 		return err
 	}
@@ -129,10 +133,11 @@ func (h *Hooks) instructed() error {
 	if in == nil {
 		return nil
 	}
+	// A period is from call to call: ranks answer at their hooks, and until the last of them has done so much of it may have passed.
 	if !h.unsteady { // there is no next one meanwhile
-		h.next = h.phase + max(1, in.nextHook)
+		h.next = h.oneByOne.since + max(1, in.nextHook)
 	}
-	h.oneByOne.deadline = h.c.Now() + seconds(latestCall*in.period)
+	h.oneByOne.deadline = h.oneByOne.asked + seconds(latestCall*in.period)
 	return h.aim(in)
 }
 

@@ -202,6 +202,36 @@ func (b *Balancer) losses(plan, rates []float64, o Outlook) (here, there float64
 	return lost(sumRates, own/rates[o.Rank]), lost(sumRates-rates[o.Rank]+o.Rate, own/o.Rate)
 }
 
+// visits are stays at a level: so many of a length in s, and at last one that the horizon cuts off.
+type visits struct{ number, length, rest float64 }
+
+// visits are what an outlook expects after the present stay: the rank in question changes between its two levels, and comes to the other one first. Where the
+// loop ends at the horizon, the last visit ends there, too; else the horizon is a guess, and cuts off as much of each.
+func (o Outlook) visits(ends bool) (here, there visits) {
+	if o.Rank < 0 {
+		return
+	}
+	left, cycle := o.Horizon-o.Stay, o.Here+o.There
+	number := left / cycle
+	if ends {
+		number = math.Floor(number)
+	}
+	left -= number * cycle
+	rest := min(left, o.There)
+	return visits{number, o.Here, left - rest}, visits{number, o.There, rest}
+}
+
+// first is the time in s in all visits that lies in the first so many s of each.
+func (v visits) first(s float64) float64 { return v.number*min(v.length, s) + min(v.rest, s) }
+
+// longer is how many visits last so many s; one that the horizon cuts off before counts in part.
+func (v visits) longer(s float64) float64 {
+	if v.rest >= s {
+		return v.number + 1
+	}
+	return v.number + v.rest/s
+}
+
 // candidate is a plan, which part of the time it loses, now and after the next change, and how many s as long as the rates stay as they are.
 type candidate struct {
 	Plan
@@ -218,30 +248,31 @@ func (b *Balancer) choose(rates []float64, target float64) int {
 	}
 	o, age := b.outlook(target)
 	b.foreseen = o
-	cycles := 0.0 // of the rank's rate, after the present stay
+	here, there := o.visits(b.remaining(target) < forever)
+	chance := 0.0 // of them
 	if o.Rank >= 0 {
 		// A load that has come once may come again, one that has come often will.
-		cycles = (o.Horizon - o.Stay) / (o.Here + o.There) * (1 - 1/(1+b.ranks[o.Rank].levels.Visits()))
+		chance = 1 - 1/(1+b.ranks[o.Rank].levels.Visits())
 		b.divideAt(b.next, rates, o.Rank, o.Rate)
 	}
 	trust := b.outcome.trust()
 	stay := func(name string, plan []float64) candidate {
-		here, there := b.losses(plan, rates, o)
-		present, cycle := here*o.Stay, here*o.Here+there*o.There
+		lostHere, lostThere := b.losses(plan, rates, o)
+		present, later := lostHere*o.Stay, lostHere*here.first(forever)+lostThere*there.first(forever)
 		if time, lost := b.outlast(plan, rates, o); time > 0 && rates[o.Rank] < o.Rate {
-			present += (lost - here) * min(o.Stay, max(0, time-age))
-			cycle += (lost - here) * min(o.Here, time)
+			present += (lost - lostHere) * min(o.Stay, max(0, time-age))
+			later += (lost - lostHere) * here.first(time)
 		} else if time > 0 {
-			cycle += (lost - there) * min(o.There, time)
+			later += (lost - lostThere) * there.first(time)
 		}
-		return candidate{Plan{Name: name, Then: "stay", Cost: b.moveCost(b.work, plan), Loss: trust * (present + cycles*cycle)}, here, there, present}
+		return candidate{Plan{Name: name, Then: "stay", Cost: b.moveCost(b.work, plan), Loss: trust * (present + chance*later)}, lostHere, lostThere, present}
 	}
 	none, full := stay("none", b.work), stay("full", b.want)
 	if o.Rank >= 0 {
 		// To follow means: at each change the wrong distribution for the time of the reaction, and a movement.
 		rise, _ := b.losses(b.next, rates, o)
-		lag := trust * (min(o.Reaction, o.There)*full.there + min(o.Reaction, o.Here)*rise)
-		following := cycles * (lag + 2*b.moveCost(b.want, b.next))
+		lag := trust * (there.first(o.Reaction)*full.there + here.first(o.Reaction)*rise)
+		following := chance * (lag + (there.longer(o.Reaction)+here.longer(o.Reaction))*b.moveCost(b.want, b.next))
 		for _, c := range []*candidate{&none, &full} {
 			if loss := trust*c.present + following; loss < c.Loss {
 				c.Then, c.Loss = "follow", loss

@@ -12,10 +12,13 @@ import (
 	"shiftwork/loops"
 )
 
-// slowPlate runs some sweeps over 400 rows of 32 kB each on four ranks, of which one is half as fast, where a byte takes beta s. With even shares a sweep takes the slow one 14 ms,
+// usualSweep is what a sweep takes a rank alone with a quarter of the rows of slowPlate, in s.
+const usualSweep = 7e-3
+
+// slowPlate runs some sweeps over 400 rows of 32 kB each on four ranks, of which one is half as fast, where a byte takes beta s. With even shares a usual sweep takes the slow one 14 ms,
 // with the best ones it takes 8 ms; what moves meanwhile are 57 rows.
-func slowPlate(t *testing.T, sweeps int, beta float64, policy lb.Policy) *loops.Report {
-	const rows, columns, sweep = 400, 4000, 7e-3 // s, of a rank alone with a quarter of the rows
+func slowPlate(t *testing.T, sweeps int, sweep, beta float64, policy lb.Policy) *loops.Report {
+	const rows, columns = 400, 4000
 	cfg := lb.Auto()
 	cfg.Policy = policy
 	speed := [][]sim.Step{sim.Constant(1), sim.Constant(0.5), sim.Constant(1), sim.Constant(1)}
@@ -44,22 +47,27 @@ func TestASlowNetworkIsNoReasonToMove(t *testing.T) {
 		{50, 8e-7, "10 Mbit/s: a sweep takes 37 ms, with the rows where they are"},
 		{100, 8e-7, "10 Mbit/s, twice as long"},
 	} {
-		off, on := slowPlate(t, c.sweeps, c.beta, lb.Off), slowPlate(t, c.sweeps, c.beta, lb.On)
+		off, on := slowPlate(t, c.sweeps, usualSweep, c.beta, lb.Off), slowPlate(t, c.sweeps, usualSweep, c.beta, lb.On)
 		t.Logf("%s: %.3f s without balancing, %.3f s with it, %d rows moved", c.what, off.Time, on.Time, on.IterationsMoved)
 		assert.LessOrEqual(t, on.Time, 1.02*off.Time, c.what)
 	}
 }
 
-// Where they are fast, or there is time, work moves as ever.
+// Where they are fast, or there is time, work moves as ever. How long a dear movement takes varies by half with where in a lean it begins, so that single runs differ by some per cent: this is the mean of
+// runs with sweeps of up to 6% more or less.
 func TestMovingPaysWhereThereIsTime(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		sweeps      int
 		beta, gains float64
-	}{{50, 1e-9, 0.8}, {100, 8e-8, 0.8}, {200, 1.6e-7, 0.8}} {
-		off, on := slowPlate(t, c.sweeps, c.beta, lb.Off), slowPlate(t, c.sweeps, c.beta, lb.On)
-		t.Logf("%d sweeps, %g ns a byte: %.3f s without balancing, %.3f s with it", c.sweeps, 1e9*c.beta, off.Time, on.Time)
-		assert.Less(t, on.Time, c.gains*off.Time)
+	}{{50, 1e-9, 0.8}, {100, 8e-8, 0.8}, {250, 1.6e-7, 0.8}} {
+		mean, runs := 0.0, []float64{0.94, 0.97, 1, 1.03, 1.06}
+		for _, longer := range runs {
+			off, on := slowPlate(t, c.sweeps, longer*usualSweep, c.beta, lb.Off), slowPlate(t, c.sweeps, longer*usualSweep, c.beta, lb.On)
+			t.Logf("%d sweeps, %g ns a byte: %.3f s without balancing, %.3f s with it", c.sweeps, 1e9*c.beta, off.Time, on.Time)
+			mean += on.Time / off.Time / float64(len(runs))
+		}
+		assert.Less(t, mean, c.gains, "%d sweeps, %g ns a byte", c.sweeps, 1e9*c.beta)
 	}
 }
 
