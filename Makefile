@@ -8,7 +8,7 @@
 #             fills in its tables; EVALUATION=--fresh measures all of it anew
 # make bench  the Go benchmarks, for benchstat (docs/performance.md); bench-c holds the programs against plain C and MPI (installs
 #             libopenblas-dev on Debian and Ubuntu), bench-hooks those with hooks that never interact against loops without hooks,
-#             bench-waits our waits against MPI's
+#             bench-waits our waits against MPI's, with blocks that lean and with such as stand still
 # make test-openblas  what the build tag openblas adds; installs libopenblas-dev on Debian and Ubuntu
 # make clean  removes what was built
 #
@@ -94,7 +94,7 @@ bench-hooks: build
 bench-waits: build
 	mkdir -p build/upright && $(MPI) CGO_ENABLED=1 go build -tags upright -o build/upright/ ./apps/sor ./apps/mm ./apps/load
 	$(MPI) CGO_ENABLED=1 go build -o build/bench ./scripts/bench
-	build/bench waits
+	build/bench waits --ways auto,block,block@build/upright
 	build/bench waits --bin build/upright
 
 # Not part of make test: nobody needs OpenBLAS.

@@ -89,6 +89,7 @@ func TestBadUsageIsRefused(t *testing.T) {
 	b := &bench{bin: t.TempDir(), rounds: 1, out: io.Discard, progress: io.Discard}
 	for _, err := range []error{
 		b.waits(t.Context(), waitFlags{Ways: []string{"auto", "hope"}, Most: 1}),
+		b.waits(t.Context(), waitFlags{Ways: []string{"auto", "block@" + t.TempDir()}, Most: 1}),
 		b.waits(t.Context(), waitFlags{Ways: []string{"auto"}, Most: 1}),
 		b.waits(t.Context(), waitFlags{Ways: []string{"auto", "block"}}),
 		b.waits(t.Context(), waitFlags{Ways: []string{"auto", "block"}, Most: 1, Place: []string{"nowhere"}}),

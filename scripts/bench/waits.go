@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -12,8 +14,8 @@ import (
 )
 
 type waitFlags struct {
-	Place []string `placeholder:"PLACE" help:"Where: own (a core for each rank), shared (both on one), loaded (both on one that a load competes for), quota (40% of a core each, periods of 100 ms), quota10 (of 10 ms), network (100 Mbit/s); several with commas (default: all)."`
-	Ways  []string `default:"auto,block" placeholder:"WAY" help:"How to wait, as in go doc ./comm/mpi; the first is held against each of the others (default ${default})."`
+	Place []string `placeholder:"PLACE" help:"Where: own (a core for each rank), shared (both on one), unaware (the same, and mpirun does not know), loaded (both on one that a load competes for), quota (40% of a core each, periods of 100 ms), quota10 (of 10 ms), network (100 Mbit/s); several with commas (default: all)."`
+	Ways  []string `default:"auto,block" placeholder:"WAY" help:"How to wait, as in go doc ./comm/mpi; the first is held against each of the others. WAY@FOLDER is one of the sor in another folder (default ${default})."`
 	Most  float64  `default:"150" placeholder:"SECONDS" help:"About how long a place may take: runs are made as short as that wants, and where they turn out longer there are fewer rounds (default ${default})."`
 }
 
@@ -27,6 +29,7 @@ type place struct {
 	n, sweeps  int             // rows and columns of the grid, and at most so many sweeps
 	flags      []string        // of mpirun
 	taskset    bool            // both ranks on core 1
+	unaware    bool            // of which mpirun is not told
 	loaded     bool            // which a load competes for
 	workplaces *cluster.Config // or in the lab
 }
@@ -34,6 +37,7 @@ type place struct {
 var places = []place{
 	{name: "own", says: "a core for each rank", n: 1000, sweeps: 8000, flags: boundToCores},
 	{name: "shared", says: "two ranks on one core", n: 1000, sweeps: 4000, taskset: true},
+	{name: "unaware", says: "the same, and mpirun takes it for two", n: 1000, sweeps: 4000, taskset: true, unaware: true},
 	{name: "loaded", says: "two ranks and a load on one core", n: 1000, sweeps: 4000, taskset: true, loaded: true},
 	{name: "quota", says: "40% of a core each, periods of 100 ms", n: 1000, sweeps: 4000,
 		workplaces: &cluster.Config{CPU: []float64{0.4, 0.4}, Period: 100 * time.Millisecond}},
@@ -47,8 +51,12 @@ var places = []place{
 // balancing.
 func (b *bench) waits(ctx context.Context, f waitFlags) error {
 	for _, name := range f.Ways {
-		if !slices.Contains(waysToWait, name) {
+		way, folder, other := strings.Cut(name, "@")
+		if !slices.Contains(waysToWait, way) {
 			return refuse("--ways=%s: %s are accepted", name, strings.Join(waysToWait, ", "))
+		}
+		if _, err := os.Stat(filepath.Join(folder, "sor")); other && err != nil {
+			return refuse("--ways=%s: %v (the folder of another build's sor is accepted)", name, err)
 		}
 	}
 	if len(f.Ways) < 2 {
@@ -59,15 +67,16 @@ func (b *bench) waits(ctx context.Context, f waitFlags) error {
 	}
 	for _, name := range f.Place {
 		if !slices.ContainsFunc(places, func(p place) bool { return p.name == name }) {
-			return refuse("--place=%s: own, shared, loaded, quota, quota10 and network are accepted", name)
+			return refuse("--place=%s: own, shared, unaware, loaded, quota, quota10 and network are accepted", name)
 		}
 	}
 	if err := b.quiet(); err != nil {
 		return err
 	}
-	fmt.Fprintf(b.out, "\n%-46s %7s %6s %-6s %-23s | %s\n%-46s %7s %6s %-6s %7s %7s %7s | %7s %7s %7s\n",
-		"", "sweeps", "rounds", "", "time_s", "time over that of "+f.Ways[0],
-		"", "", "", "", "least", "median", "largest", "least", "median", "largest")
+	wide := widest(f.Ways)
+	fmt.Fprintf(b.out, "\n%-46s %7s %6s %-*s %-23s | %s\n%-46s %7s %6s %-*s %7s %7s %7s | %7s %7s %7s\n",
+		"", "sweeps", "rounds", wide, "", "time_s", "time over that of "+f.Ways[0],
+		"", "", "", wide, "", "least", "median", "largest", "least", "median", "largest")
 	for _, p := range places {
 		if len(f.Place) > 0 && !slices.Contains(f.Place, p.name) {
 			continue
@@ -90,13 +99,21 @@ func (b *bench) waitsAt(ctx context.Context, p place, f waitFlags) error {
 		defer func() { _ = lab.Close() }() // what stays is removed at the next start
 	}
 	run := func(ctx context.Context, name string, sweeps int) (float64, error) {
-		command := []string{"env", "SHIFTWORK_WAIT=" + name, b.program("sor"), "--n", fmt.Sprint(p.n),
+		sor := b.program("sor")
+		name, folder, other := strings.Cut(name, "@")
+		if other {
+			var err error
+			if sor, err = filepath.Abs(filepath.Join(folder, "sor")); err != nil {
+				return 0, err
+			}
+		}
+		command := []string{"env", "SHIFTWORK_WAIT=" + name, sor, "--n", fmt.Sprint(p.n),
 			"--iterations", fmt.Sprint(sweeps), "--balance", "off", "--quiet"}
 		switch {
 		case lab != nil:
 			return inLab(ctx, lab, command)
 		case p.taskset:
-			return underTaskset(ctx, command)
+			return underTaskset(ctx, p.unaware, command)
 		}
 		return mpi(ctx, nil, p.flags, command...)
 	}
@@ -133,7 +150,7 @@ func (b *bench) waitsAt(ctx context.Context, p place, f waitFlags) error {
 		if k > 0 {
 			says, size, rounds = "", "", ""
 		}
-		_, err := fmt.Fprintf(b.out, "%-46s %7s %6s %-6s %v | %v\n", says, size, rounds, name,
+		_, err := fmt.Fprintf(b.out, "%-46s %7s %6s %-*s %v | %v\n", says, size, rounds, widest(f.Ways), name,
 			spreadOf(times[k]), spreadOf(ratios(times[k], times[0])))
 		if err != nil {
 			return err
@@ -142,9 +159,21 @@ func (b *bench) waitsAt(ctx context.Context, p place, f waitFlags) error {
 	return nil
 }
 
-// underTaskset tells mpirun that ranks share a core, which it does not see.
-func underTaskset(ctx context.Context, command []string) (float64, error) {
-	args := []string{"-c", "1", "mpirun", "-np", "2", "--bind-to", "none", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"}
+// widest is how many characters the longest of them has.
+func widest(names []string) int {
+	most := 0
+	for _, name := range names {
+		most = max(most, len(name))
+	}
+	return most
+}
+
+// underTaskset tells mpirun that ranks share a core, which it does not see, unless it is to stay unaware of it.
+func underTaskset(ctx context.Context, unaware bool, command []string) (float64, error) {
+	args := []string{"-c", "1", "mpirun", "-np", "2", "--bind-to", "none", "--oversubscribe"}
+	if !unaware {
+		args = append(args, "--mca", "mpi_yield_when_idle", "1")
+	}
 	return timeOf(ctx, nil, "taskset", append(append(args, asRoot()...), command...)...)
 }
 
