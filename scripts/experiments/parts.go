@@ -110,7 +110,9 @@ func constantLoad() (cells []cell) {
 	slower, balanced := loaded(4)
 	for _, ws := range []int{1, 0} {
 		for _, w := range mains {
-			cells = append(cells, compared(fmt.Sprintf("%s-ws%d", w, ws), four, w, 4, 5, constant(ws), slower, balanced))
+			c := compared(fmt.Sprintf("%s-ws%d", w, ws), four, w, 4, 5, constant(ws), slower, balanced)
+			c.thorough = true
+			cells = append(cells, c)
 		}
 	}
 	return cells
@@ -118,7 +120,9 @@ func constantLoad() (cells []cell) {
 
 func oscillating(part string, periods int, seconds float64) (cells []cell) {
 	for _, w := range mains {
-		cells = append(cells, compared(w.String(), four, w, seconds, 5, swinging(1, periods, four.tau()), 1.25, 1.1))
+		c := compared(w.String(), four, w, seconds, 5, swinging(1, periods, four.tau()), 1.25, 1.1)
+		c.thorough = true
+		cells = append(cells, c)
 	}
 	return cells
 }

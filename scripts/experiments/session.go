@@ -101,7 +101,8 @@ func (s *session) measureAfter(ctx context.Context, c cell, first int) (crowds i
 	return crowds, nil
 }
 
-// Rounds of a cell whose first two variants are compared to a hundredth go on until the median of their ratios is known as well as that: of five pairs it may be 0.02 off where others use the host.
+// Rounds of a cell whose first two variants are compared to a hundredth go on until the median of their ratios is known as well as that: of five pairs it may be 0.02 off where others use the host. Where the budget is
+// large enough for all rounds, so do those of cells of which a share of what a load takes is promised: a sixth of the time, beside a load that comes and goes.
 const (
 	moreRounds   = 4 // at a time
 	mostRounds   = 25
@@ -127,7 +128,7 @@ func (s *session) measurePairs(ctx context.Context, c cell, until time.Time) err
 func (s *session) measureAll(ctx context.Context, p part) error {
 	planned := func(c cell) float64 { return c.planned(s.scale) }
 	return s.each(p, planned, func(c cell, until time.Time) error {
-		if c = s.grainOf(ctx, c); c.paired {
+		if c = s.grainOf(ctx, c); c.paired || c.thorough && s.scale.part >= 1 {
 			return s.measurePairs(ctx, c, until)
 		}
 		return s.measure(ctx, c)
