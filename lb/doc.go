@@ -50,7 +50,7 @@
 // Profitability. The levels also tell how long a rank stays at each: that is the outlook, and plans are weighed by it. To
 // follow each change costs two movements a cycle and the wrong distribution for the time of the reaction, which is as long as interactions really
 // are apart, and until boundaries that move one by one have come where they should (settling); to stay divided for the slow times costs what the fast times could have brought. What has come n times is expected again with a
-// probability of n/(n+1). Which costs less depends on the load:
+// probability of n/(n+1). Changes up to the loop's end are counted one by one: the next is to the other level, and its reaction is lost in full. Which costs less depends on the load:
 //
 //	cost + loss until the horizon (Outlook)          rate   --.      .------.      .------
 //	                                                          '------'      '------'
