@@ -28,8 +28,6 @@ type oneByOne struct {
 	above   above
 	waiting [3]comm.Request
 
-	since    int           // the phase at which rank 0 called for the statuses of interaction k
-	asked    time.Duration // and when it did
 	deadline time.Duration // when rank 0 calls for statuses at the latest
 
 	busy           time.Duration // with messages, since the last status
@@ -96,9 +94,7 @@ func (h *Hooks) isDue() bool {
 
 // call asks all ranks for the statuses of the next interaction, on rank 0.
 func (h *Hooks) call() error {
-	e := &h.oneByOne
-	e.since, e.asked = h.phase, h.c.Now()
-	defer h.talked(e.asked)
+	defer h.talked(h.c.Now())
 	if err := h.tellAll(kindCall); err != nil {
 		return err
 	}
@@ -133,11 +129,11 @@ func (h *Hooks) instructed() error {
 	if in == nil {
 		return nil
 	}
-	// A period is from call to call: ranks answer at their hooks, and until the last of them has done so much of it may have passed.
+	// A period is from call to call, when rank 0 sends its own status: others answer at their hooks, and until the last of them has done so much of it may have passed.
 	if !h.unsteady { // there is no next one meanwhile
-		h.next = h.oneByOne.since + max(1, in.nextHook)
+		h.next = h.sincePhase + max(1, in.nextHook)
 	}
-	h.oneByOne.deadline = h.oneByOne.asked + seconds(latestCall*in.period)
+	h.oneByOne.deadline = h.since + seconds(latestCall*in.period)
 	return h.aim(in)
 }
 

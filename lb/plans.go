@@ -226,10 +226,7 @@ func (v visits) first(s float64) float64 { return v.number*min(v.length, s) + mi
 
 // longer is how many visits last so many s; one that the horizon cuts off before counts in part.
 func (v visits) longer(s float64) float64 {
-	if v.rest >= s {
-		return v.number + 1
-	}
-	return v.number + v.rest/s
+	return v.number + min(1, v.rest/s)
 }
 
 // candidate is a plan, which part of the time it loses, now and after the next change, and how many s as long as the rates stay as they are.

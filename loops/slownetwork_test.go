@@ -60,7 +60,7 @@ func TestMovingPaysWhereThereIsTime(t *testing.T) {
 	for _, c := range []struct {
 		sweeps      int
 		beta, gains float64
-	}{{50, 1e-9, 0.8}, {100, 8e-8, 0.8}, {250, 1.6e-7, 0.8}} {
+	}{{50, 1e-9, 0.8}, {100, 8e-8, 0.8}, {200, 1.6e-7, 0.84}, {250, 1.6e-7, 0.8}} {
 		mean, runs := 0.0, []float64{0.94, 0.97, 1, 1.03, 1.06}
 		for _, longer := range runs {
 			off, on := slowPlate(t, c.sweeps, longer*usualSweep, c.beta, lb.Off), slowPlate(t, c.sweeps, longer*usualSweep, c.beta, lb.On)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -22,6 +23,28 @@ type waitFlags struct {
 // waysToWait are the values of SHIFTWORK_WAIT.
 var waysToWait = []string{"auto", "spin", "yield", "sleep", "block"}
 
+// wayToWait is a way by its name, WAY or WAY@FOLDER.
+type wayToWait struct{ name, value, sor string }
+
+// wayToWait refuses a name that is none.
+func (b *bench) wayToWait(name string) (wayToWait, error) {
+	value, folder, other := strings.Cut(name, "@")
+	if !slices.Contains(waysToWait, value) {
+		return wayToWait{}, refuse("--ways=%s: %s are accepted", name, strings.Join(waysToWait, ", "))
+	}
+	if !other {
+		return wayToWait{name, value, b.program("sor")}, nil
+	}
+	sor, err := filepath.Abs(filepath.Join(folder, "sor"))
+	if err == nil {
+		_, err = os.Stat(sor)
+	}
+	if err != nil {
+		return wayToWait{}, refuse("--ways=%s: %v (the folder of another build's sor is accepted)", name, err)
+	}
+	return wayToWait{name, value, sor}, nil
+}
+
 // place is where two ranks run.
 type place struct {
 	name       string
@@ -29,16 +52,18 @@ type place struct {
 	n, sweeps  int             // rows and columns of the grid, and at most so many sweeps
 	flags      []string        // of mpirun
 	taskset    bool            // both ranks on core 1
-	unaware    bool            // of which mpirun is not told
 	loaded     bool            // which a load competes for
 	workplaces *cluster.Config // or in the lab
 }
 
+// sharing tells mpirun that ranks share a core, which it does not see.
+var sharing = []string{"--mca", "mpi_yield_when_idle", "1"}
+
 var places = []place{
 	{name: "own", says: "a core for each rank", n: 1000, sweeps: 8000, flags: boundToCores},
-	{name: "shared", says: "two ranks on one core", n: 1000, sweeps: 4000, taskset: true},
-	{name: "unaware", says: "the same, and mpirun takes it for two", n: 1000, sweeps: 4000, taskset: true, unaware: true},
-	{name: "loaded", says: "two ranks and a load on one core", n: 1000, sweeps: 4000, taskset: true, loaded: true},
+	{name: "shared", says: "two ranks on one core", n: 1000, sweeps: 4000, taskset: true, flags: sharing},
+	{name: "unaware", says: "the same, and mpirun takes it for two", n: 1000, sweeps: 4000, taskset: true},
+	{name: "loaded", says: "two ranks and a load on one core", n: 1000, sweeps: 4000, taskset: true, flags: sharing, loaded: true},
 	{name: "quota", says: "40% of a core each, periods of 100 ms", n: 1000, sweeps: 4000,
 		workplaces: &cluster.Config{CPU: []float64{0.4, 0.4}, Period: 100 * time.Millisecond}},
 	{name: "quota10", says: "40% of a core each, periods of 10 ms", n: 1000, sweeps: 4000,
@@ -50,14 +75,13 @@ var places = []place{
 // waits holds ways to wait against each other, on the pipelined sor with static blocks: what is measured is waiting, not
 // balancing.
 func (b *bench) waits(ctx context.Context, f waitFlags) error {
+	var all []wayToWait
 	for _, name := range f.Ways {
-		way, folder, other := strings.Cut(name, "@")
-		if !slices.Contains(waysToWait, way) {
-			return refuse("--ways=%s: %s are accepted", name, strings.Join(waysToWait, ", "))
+		w, err := b.wayToWait(name)
+		if err != nil {
+			return err
 		}
-		if _, err := os.Stat(filepath.Join(folder, "sor")); other && err != nil {
-			return refuse("--ways=%s: %v (the folder of another build's sor is accepted)", name, err)
-		}
+		all = append(all, w)
 	}
 	if len(f.Ways) < 2 {
 		return refuse("--ways=%s: two or more are needed", strings.Join(f.Ways, ","))
@@ -73,7 +97,7 @@ func (b *bench) waits(ctx context.Context, f waitFlags) error {
 	if err := b.quiet(); err != nil {
 		return err
 	}
-	wide := widest(f.Ways)
+	wide := len(slices.MaxFunc(f.Ways, func(x, y string) int { return cmp.Compare(len(x), len(y)) }))
 	fmt.Fprintf(b.out, "\n%-46s %7s %6s %-*s %-23s | %s\n%-46s %7s %6s %-*s %7s %7s %7s | %7s %7s %7s\n",
 		"", "sweeps", "rounds", wide, "", "time_s", "time over that of "+f.Ways[0],
 		"", "", "", wide, "", "least", "median", "largest", "least", "median", "largest")
@@ -81,14 +105,15 @@ func (b *bench) waits(ctx context.Context, f waitFlags) error {
 		if len(f.Place) > 0 && !slices.Contains(f.Place, p.name) {
 			continue
 		}
-		if err := b.beside(ctx, p.loaded, func() error { return b.waitsAt(ctx, p, f) }); err != nil {
+		if err := b.beside(ctx, p.loaded, func() error { return b.waitsAt(ctx, p, all, f.Most, wide) }); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 	}
 	return nil
 }
 
-func (b *bench) waitsAt(ctx context.Context, p place, f waitFlags) error {
+// waitsAt measures all ways in a place, in most s, and prints their names that wide.
+func (b *bench) waitsAt(ctx context.Context, p place, all []wayToWait, most float64, wide int) error {
 	began := time.Now()
 	var lab *cluster.Cluster
 	if p.workplaces != nil {
@@ -98,33 +123,24 @@ func (b *bench) waitsAt(ctx context.Context, p place, f waitFlags) error {
 		}
 		defer func() { _ = lab.Close() }() // what stays is removed at the next start
 	}
-	run := func(ctx context.Context, name string, sweeps int) (float64, error) {
-		sor := b.program("sor")
-		name, folder, other := strings.Cut(name, "@")
-		if other {
-			var err error
-			if sor, err = filepath.Abs(filepath.Join(folder, "sor")); err != nil {
-				return 0, err
-			}
-		}
-		command := []string{"env", "SHIFTWORK_WAIT=" + name, sor, "--n", fmt.Sprint(p.n),
+	run := func(ctx context.Context, w wayToWait, sweeps int) (float64, error) {
+		command := []string{"env", "SHIFTWORK_WAIT=" + w.value, w.sor, "--n", fmt.Sprint(p.n),
 			"--iterations", fmt.Sprint(sweeps), "--balance", "off", "--quiet"}
 		switch {
 		case lab != nil:
 			return inLab(ctx, lab, command)
 		case p.taskset:
-			return underTaskset(ctx, p.unaware, command)
+			return underTaskset(ctx, p.flags, command)
 		}
 		return mpi(ctx, nil, p.flags, command...)
 	}
 	// Some ways are many times slower in some places, and by how much is what we want to know: sizes are those of the slowest.
-	most := time.Duration(f.Most * float64(time.Second))
-	sweeps, err := sized(f.Most/float64((b.rounds+1)*len(f.Ways)), p.sweeps, func(sweeps int) (float64, error) {
+	sweeps, err := sized(most/float64((b.rounds+1)*len(all)), p.sweeps, func(sweeps int) (float64, error) {
 		slowest := 0.0
-		for _, name := range f.Ways {
-			t, err := run(ctx, name, sweeps)
+		for _, w := range all {
+			t, err := run(ctx, w, sweeps)
 			if err != nil {
-				return 0, fmt.Errorf("%s: %w", name, err)
+				return 0, fmt.Errorf("%s: %w", w.name, err)
 			}
 			slowest = max(slowest, t)
 		}
@@ -138,19 +154,19 @@ func (b *bench) waitsAt(ctx context.Context, p place, f waitFlags) error {
 		sweeps = max(1, sweeps/100)
 	}
 	var ways []way
-	for _, name := range f.Ways {
-		ways = append(ways, way{name, func(ctx context.Context) (float64, error) { return run(ctx, name, sweeps) }})
+	for _, w := range all {
+		ways = append(ways, way{w.name, func(ctx context.Context) (float64, error) { return run(ctx, w, sweeps) }})
 	}
-	times, err := b.measureWithin(ctx, p.name, ways, most-time.Since(began))
+	times, err := b.measureWithin(ctx, p.name, ways, time.Duration(most*float64(time.Second))-time.Since(began))
 	if err != nil {
 		return err
 	}
-	for k, name := range f.Ways {
+	for k, w := range all {
 		says, size, rounds := p.says, fmt.Sprint(sweeps), fmt.Sprint(len(times[k]))
 		if k > 0 {
 			says, size, rounds = "", "", ""
 		}
-		_, err := fmt.Fprintf(b.out, "%-46s %7s %6s %-*s %v | %v\n", says, size, rounds, widest(f.Ways), name,
+		_, err := fmt.Fprintf(b.out, "%-46s %7s %6s %-*s %v | %v\n", says, size, rounds, wide, w.name,
 			spreadOf(times[k]), spreadOf(ratios(times[k], times[0])))
 		if err != nil {
 			return err
@@ -159,22 +175,10 @@ func (b *bench) waitsAt(ctx context.Context, p place, f waitFlags) error {
 	return nil
 }
 
-// widest is how many characters the longest of them has.
-func widest(names []string) int {
-	most := 0
-	for _, name := range names {
-		most = max(most, len(name))
-	}
-	return most
-}
-
-// underTaskset tells mpirun that ranks share a core, which it does not see, unless it is to stay unaware of it.
-func underTaskset(ctx context.Context, unaware bool, command []string) (float64, error) {
+// underTaskset runs two ranks on core 1, with more flags for mpirun.
+func underTaskset(ctx context.Context, flags, command []string) (float64, error) {
 	args := []string{"-c", "1", "mpirun", "-np", "2", "--bind-to", "none", "--oversubscribe"}
-	if !unaware {
-		args = append(args, "--mca", "mpi_yield_when_idle", "1")
-	}
-	return timeOf(ctx, nil, "taskset", append(append(args, asRoot()...), command...)...)
+	return timeOf(ctx, nil, "taskset", slices.Concat(args, flags, asRoot(), command)...)
 }
 
 func inLab(ctx context.Context, lab *cluster.Cluster, command []string) (float64, error) {

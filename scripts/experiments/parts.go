@@ -106,13 +106,17 @@ func (c cell) dedicatedOnce() cell {
 	return c
 }
 
+// untilKnown is the cell with more rounds, where the budget has room, until it is known how its first two variants compare.
+func (c cell) untilKnown() cell {
+	c.thorough = true
+	return c
+}
+
 func constantLoad() (cells []cell) {
 	slower, balanced := loaded(4)
 	for _, ws := range []int{1, 0} {
 		for _, w := range mains {
-			c := compared(fmt.Sprintf("%s-ws%d", w, ws), four, w, 4, 5, constant(ws), slower, balanced)
-			c.thorough = true
-			cells = append(cells, c)
+			cells = append(cells, compared(fmt.Sprintf("%s-ws%d", w, ws), four, w, 4, 5, constant(ws), slower, balanced).untilKnown())
 		}
 	}
 	return cells
@@ -120,9 +124,7 @@ func constantLoad() (cells []cell) {
 
 func oscillating(part string, periods int, seconds float64) (cells []cell) {
 	for _, w := range mains {
-		c := compared(w.String(), four, w, seconds, 5, swinging(1, periods, four.tau()), 1.25, 1.1)
-		c.thorough = true
-		cells = append(cells, c)
+		cells = append(cells, compared(w.String(), four, w, seconds, 5, swinging(1, periods, four.tau()), 1.25, 1.1).untilKnown())
 	}
 	return cells
 }

@@ -102,7 +102,7 @@ func (s *session) measureAfter(ctx context.Context, c cell, first int) (crowds i
 }
 
 // Rounds of a cell whose first two variants are compared to a hundredth go on until the median of their ratios is known as well as that: of five pairs it may be 0.02 off where others use the host. Where the budget is
-// large enough for all rounds, so do those of cells of which a share of what a load takes is promised: a sixth of the time, beside a load that comes and goes.
+// large enough for all rounds, so do those of cells whose promise is a share of what a load takes: a sixth of the time, if it comes and goes.
 const (
 	moreRounds   = 4 // at a time
 	mostRounds   = 25
