@@ -74,10 +74,12 @@ const (
 	// nextRow is what the way from one row's part of a strip to the next one's takes at least, in s. Measured within batches: 2.5 ns for 1000 x 1000 points, 4.5 for 4000 x 4000, 10 for 8000 x 8000; what
 	// bodysShare makes of cold caches is less now and then.
 	nextRow = 3e-9
-	// handedOver is what it costs a rank, in s, in a strip of a batch, to let another compute and to go on when a message has come, where ranks share processors. Four ranks, two bound
-	// to each of two cores, then get about 3 strips of a grid of 500 x 500 (the best of 1 to 24: 3), 5 of 1000 x 1000 (3 to 6), 7 of 2000 x 2000 (3 to 6) and 8 of 200 x 20000
-	// (6 to 12), and over TCP 3 (1 to 6), 5 (4 to 8), 5 (4 to 6) and 6 (6 to 12).
+	// handedOver is what it costs a rank, in s, in a strip of a batch, to let another compute and to go on when a message has come, where ranks share processors.
 	handedOver = 3.5e-6
+	// indistinct is by what part predictions may differ and say nothing, where ranks share processors: strips are then as few as can be, for others on the host make each hand-over dearer than it was when it was
+	// measured. Four ranks, two bound to each of two cores, get about 3 strips of a grid of 500 x 500 (of 1 to 24 the best: 3), 5 of 1000 x 1000 (3 to 6), 6 of 2000 x 2000 (3 to 6) and 6 of 200 x 20000
+	// (6 to 12), and over TCP 3 (1 to 6), 4 (4 to 8), 6 (4 to 6) and 5 (6 to 12). Where the host has other work 8 strips of 2000 x 2000 took 1.06 times as long as 5, and 6 took 1.01, in 40 runs of each.
+	indistinct = 0.01
 	// mostTunings are kept for the report.
 	mostTunings = 100
 )
@@ -396,7 +398,7 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 		predict, points = model.Predict, model.Curve
 		switch {
 		case comm.IsCrowded(x.c): // whoever waits lets another rank compute: slack is worth nothing, being woken has its price
-			lean = model.Strips(1, most)
+			lean = model.Fewest(1, most, indistinct)
 		case x.quotaDecides():
 			pages := int(width / max(1, arrays) * float64(loop.Iterations) / page) // of a row
 			lean = min(max(fewestStrips, min(max(quotaStrips, x.perQuantum(model, record.Iteration)), pages)), most)

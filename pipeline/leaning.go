@@ -76,5 +76,17 @@ func (l Leaning) Strips(least, most int) int {
 	return best
 }
 
+// Fewest is how many strips, from least (at least 1) to most, are enough to take no more than such a part longer than the best number of them.
+func (l Leaning) Fewest(least, most int, longer float64) int {
+	best := l.Strips(least, most)
+	enough := (1 + longer) * l.Predict(ceilDiv(l.Iterations, best))
+	for n := max(1, least); n < best; n++ {
+		if l.Predict(ceilDiv(l.Iterations, n)) <= enough {
+			return n
+		}
+	}
+	return best
+}
+
 // Curve predicts the time of a sweep for the same block sizes as Loop.Curve.
 func (l Leaning) Curve() []Point { return curve(l.Iterations, l.Predict) }

@@ -82,3 +82,21 @@ func TestStripsThatOneCanAfford(t *testing.T) {
 	l.Work = 0
 	assert.Equal(t, 1000, l.Affordable(0.03), "nothing is known")
 }
+
+// No number of strips below the fewest is good enough, the fewest is, and where nothing may take longer it is of the best ones the least.
+func TestFewestStripsThatAreGoodEnough(t *testing.T) {
+	l := pipeline.Leaning{Iterations: 2000, Work: 1e-6, Turn: 1e-6, Strip: 8e-6, PerSweep: 1e-6, Sweeps: 16, Batches: 2, Sharing: 2}
+	at := func(n int) float64 { return l.Predict((l.Iterations + n - 1) / n) }
+	best := l.Strips(1, 64)
+	for _, longer := range []float64{0, 0.01, 0.03, 0.3, 100} {
+		n := l.Fewest(1, 64, longer)
+		assert.LessOrEqual(t, at(n), (1+longer)*at(best))
+		for few := 1; few < n; few++ {
+			assert.Greater(t, at(few), (1+longer)*at(best), "%d strips for %g", few, longer)
+		}
+	}
+	assert.Equal(t, best, l.Fewest(1, 64, 0))
+	assert.Less(t, l.Fewest(1, 64, 0.01), best)
+	assert.Equal(t, 1, l.Fewest(0, 64, 100), "fewer than one: one")
+	assert.Equal(t, best-1, l.Fewest(best-1, 64, 100))
+}
