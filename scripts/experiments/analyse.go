@@ -157,6 +157,18 @@ func (s *store) removedWith(part, cell, on, off, dedicated string, idealOf func(
 	return out
 }
 
+// removedError is the standard error of the share that is removed, (1 - t)/(1 - i), by those of t, the median ratio of on to off, and of that of dedicated to off, to which i, of ideal to off, is proportional.
+func (s *store) removedError(part, cell, on, off, dedicated string) float64 {
+	share := s.removed(part, cell, on, off, dedicated)
+	if !share.ok() {
+		return math.Inf(1)
+	}
+	balanced, alone := s.ratios(part, cell, on, off), s.ratios(part, cell, dedicated, off)
+	penalty := (1 - spreadOf(balanced).median) / share.median // 1 - i
+	ofIdeal := (1 - penalty) * medianError(alone) / spreadOf(alone).median
+	return math.Hypot(medianError(balanced), share.median*ofIdeal) / penalty
+}
+
 // taken is the share of its workstation that a constant load took. The scheduler means it to be half; how near it comes depends on the quota.
 func (s *store) taken(part, cell, variant string) spread {
 	return s.spread(part, cell, variant, func(r run) float64 { return r.compete()[r.loads()[0].Workstation] / r.Time })

@@ -106,7 +106,7 @@ func (c cell) dedicatedOnce() cell {
 	return c
 }
 
-// untilKnown is the cell with more rounds, where the budget has room, until it is known how its first two variants compare.
+// untilKnown is the compared cell with more rounds, where the budget has room, until it is known which share of the penalty balancing removes.
 func (c cell) untilKnown() cell {
 	c.thorough = true
 	return c

@@ -102,11 +102,12 @@ func (s *session) measureAfter(ctx context.Context, c cell, first int) (crowds i
 }
 
 // Rounds of a cell whose first two variants are compared to a hundredth go on until the median of their ratios is known as well as that: of five pairs it may be 0.02 off where others use the host. Where the budget is
-// large enough for all rounds, so do those of cells whose promise is a share of what a load takes: a sixth of the time, if it comes and goes.
+// large enough for all rounds, those of cells whose promise is a share of what a load takes go on, too, until that is known: it depends on the dedicated runs as much, which then have as many rounds.
 const (
 	moreRounds   = 4 // at a time
 	mostRounds   = 25
 	sure         = 0.01 // standard error of the median
+	sureShare    = 0.03 // of the share that is removed
 	pairPatience = 2    // times as long as planned a part may have taken so far, or there are no more rounds
 )
 
@@ -117,18 +118,30 @@ func (s *session) measurePairs(ctx context.Context, c cell, until time.Time) err
 		if crowds, err = s.measureAfter(ctx, c, crowds); err != nil { // those that were there before are clocked already
 			return err
 		}
-		ratios := s.store.ratios(c.part, c.name, c.variants[1].name, c.variants[0].name)
-		if c.rounds+moreRounds > mostRounds || medianError(ratios) <= sure || time.Now().After(until) {
+		if c.rounds+moreRounds > mostRounds || s.knows(c) || time.Now().After(until) {
 			return nil
 		}
 	}
+}
+
+// knows reports whether what a cell's first two variants are compared for is known.
+func (s *session) knows(c cell) bool {
+	if c.thorough {
+		return s.store.removedError(c.part, c.name, on.name, off.name, dedicated.name) <= sureShare
+	}
+	return medianError(s.store.ratios(c.part, c.name, c.variants[1].name, c.variants[0].name)) <= sure
 }
 
 // measureAll runs all runs of a part's cells that are not there.
 func (s *session) measureAll(ctx context.Context, p part) error {
 	planned := func(c cell) float64 { return c.planned(s.scale) }
 	return s.each(p, planned, func(c cell, until time.Time) error {
-		if c = s.grainOf(ctx, c); c.paired || c.thorough && s.scale.part >= 1 {
+		switch c = s.grainOf(ctx, c); {
+		case c.thorough && s.scale.part >= 1:
+			c.variants = slices.Clone(c.variants)
+			c.variants[2].rounds = 0 // as many as of the others
+			return s.measurePairs(ctx, c, until)
+		case c.paired:
 			return s.measurePairs(ctx, c, until)
 		}
 		return s.measure(ctx, c)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -11,6 +12,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
+
+	"shiftwork/scripts/lab/measure"
 )
 
 // ordered are the names of what runs at the same time, after the round.
@@ -147,6 +151,63 @@ func TestFiguresOfRunsAtTheSameTime(t *testing.T) {
 	assert.Equal(t, 5, x.count)
 	assert.InDelta(t, (4*19-0.5)/(4*12.2-0.5), st.efficiencies("constant", "x", "on", "off").median, 1e-9, "the load had one of four for 0.5 s")
 	assert.InDelta(t, (4*19-0.5)/(4*10-0.5), st.efficiencies("constant", "x", "dedicated", "off").median, 1e-9)
+}
+
+// What the share of the penalty scatters by is what its error says, of runs that scatter by a few hundredths.
+func TestErrorOfTheShareRemoved(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	var shares, errors []float64
+	for range 300 {
+		st := &store{runs: map[key]run{}, settings: []setting{{together, "yes"}}}
+		note := func(name string, round int, seconds float64) {
+			r := someRun("constant", "x", name, round, seconds)
+			r.Loads, r.Began = constant(1)[0].String(), 0
+			st.note(r)
+		}
+		for round := range 24 {
+			note("off", 2*round, 19)
+			note("on", 2*round, 12.2*(1+0.04*random.NormFloat64()))
+			note("off", 2*round+1, 19)
+			note("dedicated", 2*round+1, 10*(1+0.03*random.NormFloat64()))
+		}
+		shares = append(shares, st.removed("constant", "x", "on", "off", "dedicated").median)
+		errors = append(errors, st.removedError("constant", "x", "on", "off", "dedicated"))
+	}
+	assert.InEpsilon(t, stat.StdDev(shares, nil), measure.Median(errors), 0.15)
+	assert.Greater(t, (&store{}).removedError("constant", "x", "on", "off", "dedicated"), 1., "nothing is known")
+}
+
+// Rounds of a promised load go on, those without it as well, until the share removed is known; where the plan is short there are none but the planned ones.
+func TestPromisedLoadsGoOn(t *testing.T) {
+	for name, x := range map[string]struct {
+		scatter, plan float64
+		on, dedicated int
+	}{
+		"alike": {0, 1, 6, 6}, "different": {2, 1, 22, 22}, "a short plan": {2, 0.5, 3, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st, err := load(t.TempDir())
+			require.NoError(t, err)
+			require.NoError(t, st.addSize(size{"sor-4000", 1}))
+			require.NoError(t, st.set(together, "yes"))
+			s := newSession(st, ".", t.TempDir(), io.Discard)
+			s.scale = scale{x.plan, 1}
+			s.once = func(_ context.Context, _ int, c cell, v variant, round int, _ size) taken {
+				r := someRun(c.part, c.name, v.name, max(0, round), map[string]float64{"off": 19, "on": 13, "dedicated": 10}[v.name])
+				r.Loads, r.Began = constant(1)[0].String(), 0
+				if v.name == "dedicated" && round/2%2 == 1 {
+					r.Time += x.scatter
+				}
+				return taken{run: r}
+			}
+			c := compared("x", four, sor4000, 1, 5, constant(1), 1.9, 1.2).untilKnown().atOnce(2)
+			c.part = "constant"
+			require.NoError(t, s.measureAll(t.Context(), part{name: "constant", cells: []cell{c}}))
+			assert.Len(t, st.ratios("constant", "x", "on", "off"), x.on)
+			assert.Len(t, st.ratios("constant", "x", "dedicated", "off"), x.dedicated)
+			assert.Len(t, st.group("constant", "x", "off"), x.on+x.dedicated)
+		})
+	}
 }
 
 // A data set is of one kind.
