@@ -1,11 +1,10 @@
 package loops_test
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
+	"sort"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -66,7 +65,7 @@ func TestLeansOnABusyHost(t *testing.T) {
 					machine.Speed = busyHost(host)
 					still += sweeping(t, machine, rows, rows, lb.Config{Policy: lb.Off}).Time / hosts
 					moving += sweeping(t, machine, rows, rows, lb.Auto()).Time / hosts
-					ideal += load.idealAt(machine.Speed) / hosts
+					ideal += load.idealOn(machine) / hosts
 				}
 				removed := (still - moving) / (still - ideal)
 				t.Logf("%.2f s, balanced %.2f s, ideally %.2f s: %.2f of the difference", still, moving, ideal, removed)
@@ -90,17 +89,17 @@ func busyHost(seed uint64) [][]sim.Step {
 	return [][]sim.Step{processors[0], processors[1], processors[0], processors[1]}
 }
 
-// idealAt is how long, in s, the loops take under quotas beside the load, at such speeds, if work lies right at every moment.
-func (l swinging) idealAt(speeds [][]sim.Step) (at float64) {
+// idealOn is how long, in s, the loops take on a rationed machine whose speeds vary, beside the load, if work lies right at every moment.
+func (l swinging) idealOn(machine sim.Config) (at float64) {
 	const tick = 0.002 // s
-	for left := 1.6 * rationedTime; left > 0; at += tick {
-		for r, steps := range speeds {
-			now, _ := slices.BinarySearchFunc(steps, at, func(s sim.Step, at float64) int { return cmp.Compare(s.From, at+1e-9) })
-			share := 0.4
+	for left := rationedWork; left > 0; at += tick {
+		for r, steps := range machine.Speed {
+			next := sort.Search(len(steps), func(i int) bool { return steps[i].From > at })
+			share := machine.Quotas[r].Share
 			if r == 1 && l.busy(at) {
 				share /= 2
 			}
-			left -= share * steps[now-1].Speed * tick
+			left -= share * steps[next-1].Speed * tick
 		}
 	}
 	return at
@@ -108,6 +107,9 @@ func (l swinging) idealAt(speeds [][]sim.Step) (at float64) {
 
 // rationedTime is how long, in s, the loops take under quotas without a load, if ranks never wait.
 const rationedTime = 4.0
+
+// rationedWork is what four ranks with such quotas do in it, in s of CPU.
+const rationedWork = 4 * 0.4 * rationedTime
 
 // quotas are those of four ranks, of which the first begins its periods so many s after the loop.
 func (l swinging) quotas(first float64) (quotas []sim.Quota) {
@@ -141,7 +143,7 @@ func sweeping(t *testing.T, machine sim.Config, rows, columns int, cfg lb.Config
 	sweep := 6.4e-3 * float64(rows) * float64(rows) / 4000 / 4000 // s of CPU
 	return reportIn(t, machine, func(c *sim.Comm) (*loops.Report, error) {
 		return loops.DOACROSS{
-			Outer: int(rationedTime * 1.6 / sweep), Rows: loops.Span(0, rows), Strip: loops.Span(0, columns), Quantum: 0.01, Reach: 1,
+			Outer: int(rationedWork / sweep), Rows: loops.Span(0, rows), Strip: loops.Span(0, columns), Quantum: 0.01, Reach: 1,
 			Arrays: []loops.Array{narrow{loops.NewMatrix(rows, 512), make([]byte, 8*columns)}},
 			Body: func(block, strip loops.Range) {
 				c.Work(sweep / float64(columns) / float64(rows) * float64(block.Len()*strip.Len()))

@@ -30,7 +30,7 @@
 //
 // # What it does not do
 //
-// It does not judge noise: five runs give a median, and minimum and maximum stand beside it. Only what is compared to a hundredth goes on until its median is known, and so do the promised loads where the budget leaves no round out.
+// It does not judge noise: five runs give a median, and minimum and maximum stand beside it. Only what is compared to a hundredth goes on until its median is known, and promised loads, where the budget leaves no round out, until the share that is removed is.
 // It does not know whether others use the machine, or its host: a neighbour on the same core takes the caches and the vector units for a second or a
 // minute, runs take up to half as long again, and no counter tells. One after the other, they disturb all figures. With --together
 // they meet all that is compared alike; where CPUs are too few for both, everything is in slow motion: half of the shares, with quota periods, loads and messages that take twice as long (the former a little more,

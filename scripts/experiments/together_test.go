@@ -126,15 +126,18 @@ func TestACrowdRunsAtTheSameTime(t *testing.T) {
 	assert.EqualValues(t, 4, kept.Load(), "they are there")
 }
 
+// besideLoad is a run of cell x of part constant.
+func besideLoad(variant string, round int, seconds float64) run {
+	r := someRun("constant", "x", variant, round, seconds)
+	r.Loads, r.Began = constant(1)[0].String(), 0
+	return r
+}
+
 // Of runs at the same time those of a round are compared, and the median is that of the ratios.
 func TestFiguresOfRunsAtTheSameTime(t *testing.T) {
 	st, err := load(t.TempDir())
 	require.NoError(t, err)
-	note := func(name string, round int, seconds float64) {
-		r := someRun("constant", "x", name, round, seconds)
-		r.Loads, r.Began = constant(1)[0].String(), 0
-		st.note(r)
-	}
+	note := func(name string, round int, seconds float64) { st.note(besideLoad(name, round, seconds)) }
 	for round, host := range []float64{1, 3, 1, 1, 1} { // how slow it was
 		note("off", 2*round, 19*host)
 		note("on", 2*round, (12+0.1*float64(round))*host)
@@ -159,11 +162,7 @@ func TestErrorOfTheShareRemoved(t *testing.T) {
 	var shares, errors []float64
 	for range 300 {
 		st := &store{runs: map[key]run{}, settings: []setting{{together, "yes"}}}
-		note := func(name string, round int, seconds float64) {
-			r := someRun("constant", "x", name, round, seconds)
-			r.Loads, r.Began = constant(1)[0].String(), 0
-			st.note(r)
-		}
+		note := func(name string, round int, seconds float64) { st.note(besideLoad(name, round, seconds)) }
 		for round := range 24 {
 			note("off", 2*round, 19)
 			note("on", 2*round, 12.2*(1+0.04*random.NormFloat64()))
@@ -193,8 +192,7 @@ func TestPromisedLoadsGoOn(t *testing.T) {
 			s := newSession(st, ".", t.TempDir(), io.Discard)
 			s.scale = scale{x.plan, 1}
 			s.once = func(_ context.Context, _ int, c cell, v variant, round int, _ size) taken {
-				r := someRun(c.part, c.name, v.name, max(0, round), map[string]float64{"off": 19, "on": 13, "dedicated": 10}[v.name])
-				r.Loads, r.Began = constant(1)[0].String(), 0
+				r := besideLoad(v.name, max(0, round), map[string]float64{"off": 19, "on": 13, "dedicated": 10}[v.name])
 				if v.name == "dedicated" && round/2%2 == 1 {
 					r.Time += x.scatter
 				}

@@ -262,7 +262,7 @@ type cell struct {
 	base       string // the variant that all others are compared with; empty: those that stand beside each other are
 	crowd      int    // so many variants of a round run at the same time; 0: each by itself
 	paired     bool   // rounds go on until it is known how the first two variants compare
-	thorough   bool   // so they do where the plan leaves no round out
+	thorough   bool   // where the plan leaves no round out, they go on until the share of the penalty that is removed is known
 	local      bool   // the work's size is measured in this place, because it costs much more there
 }
 
