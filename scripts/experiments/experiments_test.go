@@ -159,6 +159,31 @@ func TestPlanIsShortenedOnASlowMachine(t *testing.T) {
 	assert.Equal(t, shorter, again)
 }
 
+// More runs than planned are made as far as the parts to come, shortened as far as they may be, still fit the budget.
+func TestMoreRunsLeaveTimeForWhatIsToCome(t *testing.T) {
+	all := parts(10000)
+	plan := fit(all, defaultBudget)
+	st, err := load(t.TempDir())
+	require.NoError(t, err)
+	s := newSession(st, ".", t.TempDir(), io.Discard)
+	least := shortening{plan.promised, scale{0.2, shortest}}
+	free := 60 * (defaultBudget - minutes(all, least)) // s
+	require.Positive(t, free)
+	assert.InDelta(t, free+60*(minutes(all[:1], least)-minutes(all[:1], plan)), s.spareFor(all, plan), 1e-6)
+
+	late := free + 10 // s that the first part took too long
+	s.spent = all[0].planned(plan.of(all[0])) + late
+	assert.InDelta(t, -10, s.spareFor(all[1:], plan), 1e-6)
+
+	for spare, most := range map[float64]float64{-10: 190, 30: 230, 1000: 400} { // s, of 200 s that are planned
+		s.spare = spare
+		p, began := part{cells: make([]cell, 2)}, time.Now()
+		var until []time.Time
+		require.NoError(t, s.each(p, func(cell) float64 { return 100 }, func(_ cell, t time.Time) error { until = append(until, t); return nil }))
+		assert.WithinDuration(t, began.Add(time.Duration(most*float64(time.Second))), until[1], time.Second)
+	}
+}
+
 // Names tell cells and variants apart, or a run would be taken for another one.
 func TestNamesOfCellsAreUnique(t *testing.T) {
 	seen := map[key]bool{}

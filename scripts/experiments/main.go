@@ -47,7 +47,7 @@ const (
 	usualDocument = "docs/evaluation.md"
 )
 
-const defaultBudget = 58 // minutes
+const defaultBudget = 58 // minutes: what is not a run, such as building and drawing, comes on top
 
 // errRefused is an error of the user's: one line, exit code 2.
 var errRefused = errors.New("refused")
@@ -215,7 +215,7 @@ func (o options) measure(ctx context.Context, st *store, stdout io.Writer) (err 
 		if plan, err = s.shorten(all[i:], plan); err != nil {
 			return err
 		}
-		s.scale, s.planned = plan.of(p), s.done
+		s.scale, s.planned, s.spare = plan.of(p), s.done, s.spareFor(all[i:], plan)
 		for _, q := range all[i:] {
 			if o.wants(q) {
 				s.planned += q.planned(plan.of(q))

@@ -179,7 +179,7 @@ func network() (cells []cell) {
 	for _, w := range []work{mm, sor4000} {
 		seconds := 3.0
 		if w == sor4000 {
-			seconds = 5 // a movement takes more than a second, and is made once the load has lasted for longer: a run of 7 s beside it is over before that has paid
+			seconds = 8 // a movement takes more than a second, and is made once the load has lasted for longer: a run of 10 s beside it is over before that has paid much
 		}
 		cells = append(cells, compared(w.String(), p, w, seconds, 5, constant(1), slower, balanced).dedicatedOnce())
 		// Verifying computes all of it again, on the master's 0.4 CPU, with the plain loop: a few sweeps.

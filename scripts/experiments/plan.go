@@ -84,6 +84,18 @@ func (s *session) shorten(toCome []part, plan shortening) (shortening, error) {
 	return plan, s.store.set(name, fmt.Sprint(plan.rest.part, plan.rest.length))
 }
 
+// spareFor is how many s the first of the parts to come may take beside what it is planned to take, if the others are shortened as far as shorten does.
+func (s *session) spareFor(toCome []part, plan shortening) float64 {
+	needed := toCome[0].planned(plan.of(toCome[0])) / 60
+	least := minutes(toCome[1:], plan)
+	for _, shorter := range shortenings {
+		if shorter.promised = plan.promised; shorter.rest.length >= shortest {
+			least = min(least, minutes(toCome[1:], shorter))
+		}
+	}
+	return 60*budgetOf(s.store) - s.spent - 60*s.slowness()*(needed+least)
+}
+
 // shortest is the least length of runs that shorten makes: still shorter ones see no cycle of their loads, and an evaluation that takes too long is of more use.
 const shortest = 0.4
 

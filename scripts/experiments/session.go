@@ -39,6 +39,7 @@ type session struct {
 	most          float64 // what done may come to where more runs turn out to be needed than were planned; 0: anything
 	worked, took  float64 // s of the plan that runs were planned to take, and that they took
 	spent         float64 // s that everything has taken so far; of parts that are not wanted, what they were planned to take
+	spare         float64 // s that a part may take for more runs than were planned, so that those to come still fit the budget
 	failures      []string
 }
 
@@ -106,9 +107,9 @@ func (s *session) measureAfter(ctx context.Context, c cell, first int) (crowds i
 const (
 	moreRounds   = 4 // at a time
 	mostRounds   = 25
-	sure         = 0.01 // standard error of the median
-	sureShare    = 0.03 // of the share that is removed
-	pairPatience = 2    // times as long as planned a part may have taken so far, or there are no more rounds
+	sure         = 0.005 // standard error of the median: a quarter of what may be lost where nothing competes
+	sureShare    = 0.03  // of the share that is removed
+	pairPatience = 2     // times as long as planned a part may have taken so far, or there are no more rounds; nor where those to come would not fit the budget
 )
 
 // measurePairs runs all runs of a cell that are not there, and more rounds until it is known how its first two variants compare, or the time is up.
@@ -151,12 +152,13 @@ func (s *session) measureAll(ctx context.Context, p part) error {
 // each does something with each cell of a part, which is planned to take so many s, and tells until when there may be more rounds than were planned.
 func (s *session) each(p part, planned func(cell) float64, do func(c cell, until time.Time) error) error {
 	defer func() { s.most = 0 }()
-	until := time.Now()
+	began, so := time.Now(), 0.0 // s that the cells so far were planned to take
+	slowness := s.slowness()
 	for _, c := range p.cells {
 		share := planned(c)
-		s.most = s.done + share
-		until = until.Add(time.Duration(pairPatience * share * float64(time.Second)))
-		if err := do(c, until); err != nil {
+		s.most, so = s.done+share, so+share
+		may := min(pairPatience*so, slowness*so+s.spare)
+		if err := do(c, began.Add(time.Duration(may*float64(time.Second)))); err != nil {
 			return err
 		}
 		s.done = s.most // what it was planned to be, whatever it was
