@@ -614,7 +614,7 @@ func TestPairsGoOn(t *testing.T) {
 			c := cell{part: "idle", name: "x", place: four, work: sor4000, seconds: 1, rounds: 5, variants: []variant{off, on}}
 			require.NoError(t, s.measurePairs(t.Context(), c, time.Now().Add(time.Duration(x.minutes)*time.Minute)))
 			assert.Len(t, st.ratios("idle", "x", "on", "off"), x.want)
-			assert.InDelta(t, float64(2*x.want)*c.cost(on, s.scale), s.worked, 1e-6, "each run is clocked once")
+			assert.InDelta(t, float64(2*x.want)*c.lasts([]variant{on}, s.scale), s.worked, 1e-6, "each run is clocked once")
 		})
 	}
 }

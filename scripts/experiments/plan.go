@@ -25,7 +25,7 @@ func (s shortening) of(p part) scale {
 // that medians of five are promised of go last.
 var shortenings = []shortening{
 	{scale{1, 1}, scale{1, 1}}, {scale{1, 1}, scale{0.6, 1}}, {scale{1, 1}, scale{0.4, 1}}, {scale{1, 1}, scale{0.2, 1}}, {scale{1, 1}, scale{0.2, 0.8}}, {scale{1, 1}, scale{0.2, 0.6}}, {scale{1, 1}, scale{0.2, 0.5}},
-	{scale{0.6, 1}, scale{0.2, 0.8}}, {scale{0.6, 0.7}, scale{0.2, 0.5}}, {scale{0.2, 0.7}, scale{0.2, 0.5}}, {scale{0.2, 0.4}, scale{0.2, 0.4}},
+	{scale{0.6, 1}, scale{0.2, 0.8}}, {scale{0.6, 1}, scale{0.2, 0.5}}, {scale{0.6, 0.7}, scale{0.2, 0.5}}, {scale{0.2, 0.7}, scale{0.2, 0.5}}, {scale{0.2, 0.4}, scale{0.2, 0.4}},
 	{scale{0.2, 0.2}, scale{0.2, 0.2}}, {scale{0.2, 0.1}, scale{0.2, 0.1}},
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -187,9 +188,7 @@ func (s *session) measureCrowd(ctx context.Context, c cell, crowd []variant, rou
 		}
 	}
 	if len(there) == len(crowd) {
-		for i, r := range there {
-			s.advance(c.cost(crowd[i], s.scale), r.Elapsed/float64(len(crowd)))
-		}
+		s.advance(c.lasts(crowd, s.scale), slices.MaxFunc(there, func(a, b run) int { return cmp.Compare(a.Elapsed, b.Elapsed) }).Elapsed)
 		return nil
 	}
 	if err := ctx.Err(); err != nil {
@@ -207,10 +206,7 @@ func (s *session) measureCrowd(ctx context.Context, c cell, crowd []variant, rou
 		}
 		failed = slices.ContainsFunc(all, func(t taken) bool { return t.failure != nil })
 	}
-	took := time.Since(began).Seconds()
-	for _, v := range crowd {
-		s.advance(c.cost(v, s.scale), took/float64(len(crowd)))
-	}
+	s.advance(c.lasts(crowd, s.scale), time.Since(began).Seconds())
 	return s.keep(c, round, all)
 }
 
@@ -281,7 +277,7 @@ func (s *session) keep(c cell, round int, all []taken) error {
 	return nil
 }
 
-// advance notes that a run is done that was planned to take so long, and has taken so long, in s.
+// advance notes that runs at the same time are done that were planned to take so long, and have taken so long, in s.
 func (s *session) advance(planned, took float64) {
 	if s.done += planned; s.most > 0 {
 		s.done = min(s.done, s.most)

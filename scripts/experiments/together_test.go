@@ -77,6 +77,24 @@ func TestAtOnce(t *testing.T) {
 	}
 }
 
+// A crowd lasts as long as its longest run, and an evaluation of crowds fits the hour.
+func TestWhatACrowdLasts(t *testing.T) {
+	c := compared("x", four, sor4000, 4, 5, constant(1), 1.9, 1.2).atOnce(2)
+	whole := scale{1, 1}
+	assert.InDelta(t, c.run(c.variants[0], whole), c.lasts(c.variants[:2], whole), 1e-9)
+	assert.InDelta(t, 10*c.run(c.variants[0], whole), c.planned(whole), 1e-9, "six balanced runs and four dedicated ones, each beside one that is not balanced")
+
+	all := parts(10000)
+	for i := range all {
+		for k, one := range all[i].cells {
+			all[i].cells[k] = one.atOnce(2)
+		}
+	}
+	s := fit(all, defaultBudget)
+	assert.LessOrEqual(t, minutes(all, s), float64(defaultBudget))
+	assert.Equal(t, scale{0.6, 1}, s.promised, "four rounds of whole cycles")
+}
+
 // The runs of a crowd are there at the same time, one that is done runs again for company until the other is, and both count or none.
 func TestACrowdRunsAtTheSameTime(t *testing.T) {
 	st, err := load(t.TempDir())

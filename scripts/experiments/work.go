@@ -362,9 +362,7 @@ func (c cell) overhead() float64 {
 func (c cell) planned(s scale) float64 {
 	sum := 0.0
 	for _, crowd := range c.order(s) {
-		for _, v := range crowd {
-			sum += c.cost(v, s)
-		}
+		sum += c.lasts(crowd, s)
 	}
 	return sum
 }
@@ -378,8 +376,14 @@ func (c cell) roundsOf(v variant, s scale) int {
 	return max(s.rounds(full), min(full, c.least))
 }
 
-// cost is how much longer a plan with a run takes, in s.
-func (c cell) cost(v variant, s scale) float64 { return c.run(v, s) / float64(max(1, c.crowd)) }
+// lasts is how long runs at the same time take, in s: as long as the longest of them.
+func (c cell) lasts(crowd []variant, s scale) float64 {
+	longest := 0.0
+	for _, v := range crowd {
+		longest = max(longest, c.run(v, s))
+	}
+	return longest
+}
 
 // run is how long a run takes, in s.
 func (c cell) run(v variant, s scale) float64 {
