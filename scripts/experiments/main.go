@@ -125,11 +125,7 @@ func parse(args []string) (o options, help string, err error) {
 func (o options) parts(st *store, large int) []part {
 	all := parts(large)
 	if o.Together || st.together() {
-		for _, p := range all {
-			for i, c := range p.cells {
-				p.cells[i] = c.atOnce(runtime.NumCPU())
-			}
-		}
+		allAtOnce(all, runtime.NumCPU())
 	}
 	return all
 }

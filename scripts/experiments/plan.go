@@ -71,12 +71,7 @@ func (s *session) shorten(toCome []part, plan shortening) (shortening, error) {
 		return plan, nil
 	}
 	left := budgetOf(s.store) - s.spent/60
-	for _, shorter := range shortenings {
-		shorter.promised = plan.promised
-		if minutes(toCome, shorter) > minutes(toCome, plan) || shorter.rest.length < shortest {
-			continue // never longer
-		}
-		plan = shorter
+	for _, plan = range shortened(toCome, plan) {
 		if minutes(toCome, plan)*s.slowness() <= left {
 			break
 		}
@@ -84,16 +79,23 @@ func (s *session) shorten(toCome []part, plan shortening) (shortening, error) {
 	return plan, s.store.set(name, fmt.Sprint(plan.rest.part, plan.rest.length))
 }
 
-// spareFor is how many s the first of the parts to come may take beside what it is planned to take, if the others are shortened as far as shorten does.
-func (s *session) spareFor(toCome []part, plan shortening) float64 {
-	needed := toCome[0].planned(plan.of(toCome[0])) / 60
-	least := minutes(toCome[1:], plan)
-	for _, shorter := range shortenings {
-		if shorter.promised = plan.promised; shorter.rest.length >= shortest {
-			least = min(least, minutes(toCome[1:], shorter))
+// shortened is the plan, and those that shorten may take in its place, each no longer than the one before; there is always one.
+func shortened(toCome []part, plan shortening) []shortening {
+	all := []shortening{plan}
+	for _, next := range shortenings {
+		next.promised = plan.promised
+		if minutes(toCome, next) <= minutes(toCome, all[len(all)-1]) && next.rest.length >= shortest {
+			all = append(all, next)
 		}
 	}
-	return 60*budgetOf(s.store) - s.spent - 60*s.slowness()*(needed+least)
+	return all
+}
+
+// spareFor is how many s the first of the parts to come may take beside what it is planned to take, if the others are shortened as far as shorten does.
+func (s *session) spareFor(toCome []part, plan shortening) float64 {
+	now, later := toCome[:1], toCome[1:]
+	all := shortened(later, plan)
+	return 60*(budgetOf(s.store)-s.slowness()*(minutes(now, plan)+minutes(later, all[len(all)-1]))) - s.spent
 }
 
 // shortest is the least length of runs that shorten makes: still shorter ones see no cycle of their loads, and an evaluation that takes too long is of more use.

@@ -85,11 +85,7 @@ func TestWhatACrowdLasts(t *testing.T) {
 	assert.InDelta(t, 10*c.run(c.variants[0], whole), c.planned(whole), 1e-9, "six balanced runs and four dedicated ones, each beside one that is not balanced")
 
 	all := parts(10000)
-	for i := range all {
-		for k, one := range all[i].cells {
-			all[i].cells[k] = one.atOnce(2)
-		}
-	}
+	allAtOnce(all, 2)
 	s := fit(all, defaultBudget)
 	assert.LessOrEqual(t, minutes(all, s), float64(defaultBudget))
 	assert.Equal(t, scale{0.6, 1}, s.promised, "four rounds of whole cycles")

@@ -296,6 +296,15 @@ func (c cell) atOnce(cpus int) cell {
 	return c
 }
 
+// allAtOnce is atOnce for all cells of the parts.
+func allAtOnce(all []part, cpus int) {
+	for _, p := range all {
+		for i, c := range p.cells {
+			p.cells[i] = c.atOnce(cpus)
+		}
+	}
+}
+
 // even is a number of rounds, or the next one. One that is of a single run stays so: nothing that is compared has less than two.
 func even(rounds int) int {
 	if rounds == 1 {
