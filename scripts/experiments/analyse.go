@@ -255,11 +255,16 @@ func (r run) busy(end float64) (spans [][2]float64) {
 	return spans
 }
 
-// trace are the samples of a traced variant, by interaction and rank.
+// trace are the samples of a traced variant's first round, by interaction and rank.
 func (s *store) trace(part, cell, variant string) []sample {
+	return s.traceOf(key{part, cell, variant, 0})
+}
+
+// traceOf are the samples of a traced run, by interaction and rank.
+func (s *store) traceOf(one key) []sample {
 	var all []sample
 	for _, x := range s.samples {
-		if x.Part == part && x.Cell == cell && x.Variant == variant {
+		if one == (key{x.Part, x.Cell, x.Variant, x.Round}) {
 			all = append(all, x)
 		}
 	}

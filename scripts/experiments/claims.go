@@ -176,10 +176,9 @@ func judgeFilter(s *store) (string, string) {
 }
 
 func judgeConstant(s *store) (string, string) {
-	moved, ok := s.restless("constant", sor4000.String()+"-ws1", "on")
-	coarse, okCoarse := s.restless("coarse", sor8000.String(), "on")
-	return fmt.Sprintf("%.1f%% of the work moved in the second half of a run; at the paper's quantum %.1f%%", 100*moved, 100*coarse),
-		verdict(ok && okCoarse, moved < 0.02 && coarse < 0.02)
+	moved, coarse := s.restless("constant", sor4000.String()+"-ws1", "on").times(100), s.restless("coarse", sor8000.String(), "on").times(100)
+	return fmt.Sprintf("%.1f%% of the work moved in the second half of a run; at the paper's quantum %.1f%%", moved.median, coarse.median),
+		verdict(moved.ok() && coarse.ok(), moved.median < 2 && coarse.median < 2)
 }
 
 // left are the imbalances that were left as they are: those of the last interaction before each change of the load, by the

@@ -165,12 +165,8 @@ func tablePromises(s *store) string {
 		g.add("eight workstations: master's CPU, % of a core", w.String(), "below 1", share.String(), met(share.ok(), share.median < 1))
 	}
 	for _, w := range []work{sor4000, sor8000} {
-		moved, ok := s.restless("coarse", w.String(), "on")
-		text := missing
-		if ok {
-			text = fmt.Sprintf("%.1f%%", 100*moved)
-		}
-		g.add("quota period 100 ms, constant load: work moved in the second half of a run", w.String(), "below 2%", text, met(ok, moved < 0.02))
+		moved := s.restless("coarse", w.String(), "on").times(100)
+		g.add("quota period 100 ms, constant load: % of the work moved in the second half of a run", w.String(), "below 2", moved.String(), met(moved.ok(), moved.median < 2))
 	}
 	for _, w := range []work{mm, sor4000} {
 		gain := s.ratio("network", w.String(), "on", "off")
@@ -220,22 +216,26 @@ func askedShare(r run) float64 {
 	return masterShare(r)
 }
 
-// restless is how much of the work changed its owner in the second half of a traced run, as a fraction of all work.
-func (s *store) restless(part, cell, variant string) (float64, bool) {
-	x := s.trace(part, cell, variant)
-	if len(x) == 0 {
-		return 0, false
-	}
-	half := x[len(x)-1].At / 2
-	before := map[int]float64{}
-	moved := 0.0
-	for _, one := range x {
-		if was, known := before[one.Rank]; known && one.At >= half {
-			moved += math.Abs(one.Share-was) / 2 // what one rank loses another gains
+// restless is how much of the work changed its owner in the second halves of traced runs, as a fraction of all work.
+func (s *store) restless(part, cell, variant string) spread {
+	var all []float64
+	for _, r := range s.group(part, cell, variant) {
+		x := s.traceOf(r.key())
+		if len(x) == 0 {
+			continue
 		}
-		before[one.Rank] = one.Share
+		half := x[len(x)-1].At / 2
+		before := map[int]float64{}
+		moved := 0.0
+		for _, one := range x {
+			if was, known := before[one.Rank]; known && one.At >= half {
+				moved += math.Abs(one.Share-was) / 2 // what one rank loses another gains
+			}
+			before[one.Rank] = one.Share
+		}
+		all = append(all, moved)
 	}
-	return moved, true
+	return spreadOf(all)
 }
 
 // blockCase is one case of part block.

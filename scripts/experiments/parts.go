@@ -163,8 +163,8 @@ func eight() (cells []cell) {
 func coarse() (cells []cell) {
 	p := four.every(100 * time.Millisecond)
 	for _, w := range []work{sor4000, sor8000} {
-		cells = append(cells, cell{name: w.String(), place: p, work: w, seconds: 8, rounds: 3, variants: []variant{
-			on.beside(constant(1), 1.2).traced(), off.beside(constant(1), 1.9).times(1), dedicated.times(1),
+		cells = append(cells, cell{name: w.String(), place: p, work: w, seconds: 8, rounds: 3, least: 3, variants: []variant{
+			on.beside(constant(1), 1.2).tracedIn(3), off.beside(constant(1), 1.9).times(1), dedicated.times(1),
 		}})
 	}
 	return cells
@@ -354,7 +354,7 @@ func regime(large int) (cells []cell) {
 	add(sor8000, fine(2500*time.Microsecond))
 	add(sor(large), fine(2500*time.Microsecond))
 	for i := range cells {
-		cells[i].variants[1].trace = false
+		cells[i].variants[1].trace = 0
 	}
 	return cells
 }

@@ -91,11 +91,13 @@ func shortened(toCome []part, plan shortening) []shortening {
 	return all
 }
 
-// spareFor is how many s the first of the parts to come may take beside what it is planned to take, if the others are shortened as far as shorten does.
+// spareFor is how many s the first of the parts to come may take beside what it is planned to take: half of what is left if the others are shortened as far as shorten does,
+// because these may be slower than what was so far.
 func (s *session) spareFor(toCome []part, plan shortening) float64 {
 	now, later := toCome[:1], toCome[1:]
 	all := shortened(later, plan)
-	return 60*(budgetOf(s.store)-s.slowness()*(minutes(now, plan)+minutes(later, all[len(all)-1]))) - s.spent
+	left := 60*(budgetOf(s.store)-s.slowness()*(minutes(now, plan)+minutes(later, all[len(all)-1]))) - s.spent
+	return min(left, left/2)
 }
 
 // shortest is the least length of runs that shorten makes: still shorter ones see no cycle of their loads, and an evaluation that takes too long is of more use.

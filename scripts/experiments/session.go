@@ -393,7 +393,7 @@ func (s *session) try(ctx context.Context, number int, c cell, v variant, round 
 	}
 	command = append(append(command, talk), v.flags...)
 	record, report := filepath.Join(s.temp, fmt.Sprintf("record%d.jsonl", number)), filepath.Join(s.temp, fmt.Sprintf("report%d.json", number))
-	traced, curved := v.trace && round == 0, v.report && round == 0
+	traced, curved := round >= 0 && round < v.trace, v.report && round == 0
 	if traced {
 		command = append(command, "--record", record)
 	}
@@ -404,9 +404,11 @@ func (s *session) try(ctx context.Context, number int, c cell, v variant, round 
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not done after %v", limit.Round(time.Second)))
 	defer cancel()
 	var complaint strings.Builder
-	result, err := workstations.Run(limited, cluster.Job{
-		Command: command, Loads: v.loads, LoadProgram: s.programs + "/load", Stderr: &complaint,
-	})
+	job := cluster.Job{Command: command, Loads: v.loads, LoadProgram: s.programs + "/load", Stderr: &complaint}
+	if round == unkept {
+		job.Env = []string{"OMPI_MCA_odls_base_sigkill_timeout=0"} // it is interrupted, and mpirun gives its ranks a second to end
+	}
+	result, err := workstations.Run(limited, job)
 	if err != nil {
 		return fail(fmt.Errorf("%s: %w", strings.Join(command, " "), err))
 	}
@@ -418,7 +420,7 @@ func (s *session) try(ctx context.Context, number int, c cell, v variant, round 
 	}
 	t.run.N, t.run.M, t.run.Iterations = n, m, count
 	if traced {
-		if t.samples, err = samplesOf(c, v, record); err != nil {
+		if t.samples, err = samplesOf(c, v, round, record); err != nil {
 			return fail(err)
 		}
 	}
@@ -477,7 +479,7 @@ func (s *session) sameResult(r run) error {
 }
 
 // samplesOf are the lines of traces.csv that a recording gives.
-func samplesOf(c cell, v variant, file string) (all []sample, err error) {
+func samplesOf(c cell, v variant, round int, file string) (all []sample, err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, err
@@ -500,7 +502,7 @@ func samplesOf(c cell, v variant, file string) (all []sample, err error) {
 		}
 		for i, st := range e.Statuses {
 			all = append(all, sample{
-				Part: c.part, Cell: c.name, Variant: v.name, Interaction: e.Decision.Interaction, Rank: st.Rank, At: e.Time,
+				Part: c.part, Cell: c.name, Variant: v.name, Round: round, Interaction: e.Decision.Interaction, Rank: st.Rank, At: e.Time,
 				Raw: e.Decision.Raw[i], Filtered: e.Decision.Filtered[i], Share: st.Owned / max(total, 1),
 				Elapsed: st.Elapsed, Compute: st.Compute, Wait: st.Wait, Move: st.MoveTime, Moved: e.Decision.Moved(),
 			})

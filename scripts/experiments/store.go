@@ -99,6 +99,7 @@ func numbers(text string) []float64 {
 // sample is one line of traces.csv: one rank at one interaction. Times are s, rates work units/s.
 type sample struct {
 	Part, Cell, Variant string
+	Round               int
 	Interaction, Rank   int
 	At                  float64 `csv:"t_s"` // since the loop began
 	Raw, Filtered       float64
@@ -156,13 +157,13 @@ func load(folder string) (*store, error) {
 		s.note(r)
 	}
 	// A run's line comes last: without it, what was written before belongs to a run that will be made again.
-	missing := func(part, cell, variant string) bool {
-		_, ok := s.runs[key{part, cell, variant, 0}]
+	missing := func(part, cell, variant string, round int) bool {
+		_, ok := s.runs[key{part, cell, variant, round}]
 		return !ok
 	}
 	samples, points := len(s.samples), len(s.points)
-	s.samples = slices.DeleteFunc(s.samples, func(x sample) bool { return missing(x.Part, x.Cell, x.Variant) })
-	s.points = slices.DeleteFunc(s.points, func(x point) bool { return missing(x.Part, x.Cell, automatic) })
+	s.samples = slices.DeleteFunc(s.samples, func(x sample) bool { return missing(x.Part, x.Cell, x.Variant, x.Round) })
+	s.points = slices.DeleteFunc(s.points, func(x point) bool { return missing(x.Part, x.Cell, automatic, 0) })
 	if len(s.samples) < samples || len(s.points) < points {
 		return s, errors.Join(rewrite(s.file("traces"), s.samples), rewrite(s.file("curves"), s.points))
 	}

@@ -214,7 +214,7 @@ type variant struct {
 	flags   []string
 	loads   []cluster.Load
 	rounds  int     // 0: the cell's
-	trace   bool    // the first round is recorded
+	trace   int     // rounds that are recorded
 	report  bool    // the first round tells the model's curve of the block sizes
 	stretch float64 // expected time relative to the dedicated one, for the plan; 0: 1
 }
@@ -239,7 +239,10 @@ func (v variant) slowed(by time.Duration) variant {
 // timed reports whether a flag has a time.
 func (v variant) timed() bool { return slices.Contains(v.flags, "--period") }
 
-func (v variant) traced() variant { v.trace = true; return v }
+// traced is recorded in its first round.
+func (v variant) traced() variant { return v.tracedIn(1) }
+
+func (v variant) tracedIn(rounds int) variant { v.trace = rounds; return v }
 
 func (v variant) times(rounds int) variant { v.rounds = rounds; return v }
 
