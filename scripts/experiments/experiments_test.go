@@ -633,3 +633,43 @@ func TestSameResult(t *testing.T) {
 	b.Iterations++
 	assert.NoError(t, s.sameResult(b))
 }
+
+// A cell computes what its dedicated runs are as long with as it says, as far as runs of this session have told.
+func TestPace(t *testing.T) {
+	st, err := load(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, st.addSize(size{"sor-4000", 0.01}))
+	require.NoError(t, st.addSize(size{"sor-8000", 0.04}))
+	s := newSession(st, ".", t.TempDir(), io.Discard)
+	s.scale = scale{1, 1}
+	var unit float64
+	slowness := 1.25
+	s.once = func(_ context.Context, _ int, c cell, v variant, round int, z size) taken {
+		if v.name == "off" {
+			unit = z.CPU
+		}
+		r := someRun(c.part, c.name, v.name, round, slowness)
+		r.Iterations = int(c.place.total() / st.sizes[c.work.String()].CPU) // of a second
+		if len(v.loads) > 0 || v.name == "on" {
+			r.Time *= 2
+		}
+		return taken{variant: v, run: r}
+	}
+	run := func(name string, w work) float64 {
+		c := cell{part: "idle", name: name, place: four, work: w, seconds: 1, rounds: 1, variants: []variant{off, on, off.beside(constant(1), 2)}}
+		c.variants[2].name = "beside"
+		require.NoError(t, s.measure(t.Context(), c))
+		return unit
+	}
+	assert.Equal(t, 0.01, run("a", sor4000))
+	run("b", sor4000)
+	assert.Equal(t, 0.01, run("c", sor4000), "two are too few")
+	assert.InDelta(t, 0.0125, run("d", sor4000), 1e-4)
+	assert.InDelta(t, 0.05, run("e", sor8000), 1e-3, "no other is known of this work")
+	slowness = 1
+	run("f", sor8000)
+	run("g", sor8000)
+	assert.InDelta(t, 0.04, run("h", sor8000), 1e-3)
+	assert.InDelta(t, 0.0125, run("i", sor4000), 1e-3)
+	assert.Equal(t, 1.0, s.pace(cell{work: sor4000, place: four, local: true}))
+}

@@ -3,7 +3,10 @@ package main
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+
+	"shiftwork/scripts/lab/measure"
 )
 
 // scale shortens a part: the share of the rounds that is left, and of each run's length.
@@ -113,3 +116,43 @@ func (s *session) slowness() float64 {
 	}
 	return s.took / s.worked
 }
+
+// pace is how many times as long as its size tells a run of a work took that nothing competed with and that was not balanced.
+type pace struct {
+	size  string
+	times float64
+}
+
+// notePace notes the pace of a run, unless it is alone on its processor, or waits for a slow network.
+func (s *session) notePace(c cell, t taken) {
+	name, _ := c.sized()
+	z, ok := s.store.sizes[name]
+	if ok && len(t.variant.loads) == 0 && slices.Equal(t.variant.flags, off.flags) && len(c.place.cpu) > 1 && !c.place.network && !c.local {
+		cpu := c.work.amount(t.run.N, t.run.Iterations) * z.CPU
+		s.paces = append(s.paces, pace{name, t.run.Time * c.place.total() / cpu})
+	}
+}
+
+// pace is how many times as long as its size tells a run of a cell will take, by the last of its work, or those of all as long as these are too few. Sizes are told by a few short runs, and on
+// a machine that others use these may be a third faster or slower than the average: a cell whose dedicated runs last as long as it says takes the time that was planned, and its loads have their cycles.
+func (s *session) pace(c cell) float64 {
+	if c.local {
+		return 1
+	}
+	name, _ := c.sized()
+	for _, of := range []func(pace) bool{func(p pace) bool { return p.size == name }, func(pace) bool { return true }} {
+		var last []float64
+		for _, p := range slices.Backward(s.paces) {
+			if of(p) && len(last) < mostPaces {
+				last = append(last, p.times)
+			}
+		}
+		if len(last) >= leastPaces {
+			return measure.Median(last)
+		}
+	}
+	return 1
+}
+
+// Paces that a median is taken of: few, for a machine's neighbours come and go, but not so few that a run that was disturbed tells how long others are.
+const leastPaces, mostPaces = 3, 9

@@ -39,6 +39,7 @@ type session struct {
 	planned, done float64 // s of the plan, and of it what is done or was there already
 	most          float64 // what done may come to where more runs turn out to be needed than were planned; 0: anything
 	worked, took  float64 // s of the plan that runs were planned to take, and that they took
+	paces         []pace  // of the runs of this session
 	spent         float64 // s that everything has taken so far; of parts that are not wanted, what they were planned to take
 	spare         float64 // s that a part may take for more runs than were planned, so that those to come still fit the budget
 	failures      []string
@@ -198,6 +199,7 @@ func (s *session) measureCrowd(ctx context.Context, c cell, crowd []variant, rou
 	if err != nil {
 		return err
 	}
+	z.CPU *= s.pace(c)
 	var all []taken
 	began := time.Now()
 	for tries, failed := 0, true; failed && tries < 2; tries++ {
@@ -272,6 +274,7 @@ func (s *session) keep(c cell, round int, all []taken) error {
 		if err != nil {
 			return err
 		}
+		s.notePace(c, t)
 		s.say("%s %s %s, round %d: %.3f s", c.part, c.name, t.variant.name, round+1, t.run.Time)
 	}
 	return nil
