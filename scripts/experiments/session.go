@@ -29,6 +29,7 @@ type session struct {
 	programs string // folder of sor, mm and load
 	temp     string
 	scale    scale
+	cells    []cell    // of the part that is measured
 	out      io.Writer // progress
 
 	opening  sync.Mutex
@@ -153,7 +154,8 @@ func (s *session) measureAll(ctx context.Context, p part) error {
 
 // each does something with each cell of a part, which is planned to take so many s, and tells until when there may be more rounds than were planned.
 func (s *session) each(p part, planned func(cell) float64, do func(c cell, until time.Time) error) error {
-	defer func() { s.most = 0 }()
+	s.cells = p.cells
+	defer func() { s.cells, s.most = nil, 0 }()
 	began, so := time.Now(), 0.0 // s that the cells so far were planned to take
 	slowness := s.slowness()
 	for _, c := range p.cells {
@@ -385,8 +387,8 @@ func (s *session) try(ctx context.Context, number int, c cell, v variant, round 
 	if err != nil {
 		return fail(err)
 	}
-	cpu, unit := s.scale.length*c.seconds*c.place.total(), z.CPU
-	if r, ok := s.store.like(c); ok {
+	cpu, unit := s.scale.length*c.cpu(), z.CPU
+	if r, ok := s.alike(c); ok {
 		cpu, unit = c.work.amount(r.N, r.Iterations), 1 // as much as those that it is compared with, also where sizes have been measured again since
 	}
 	command, n, m, count := c.work.command(s.programs, cpu, unit)
@@ -433,6 +435,18 @@ func (s *session) try(ctx context.Context, number int, c cell, v variant, round 
 		}
 	}
 	return fail(s.sameResult(t.run))
+}
+
+// alike is a run of the cell, or of another one of the part that computes as much on other workstations: their times are drawn in one panel.
+func (s *session) alike(c cell) (run, bool) {
+	for _, d := range append([]cell{c}, s.cells...) {
+		if d.work == c.work && math.Abs(d.cpu()/c.cpu()-1) < 1e-9 {
+			if r, ok := s.store.like(d); ok {
+				return r, true
+			}
+		}
+	}
+	return run{}, false
 }
 
 // row makes a line of runs.csv of a result.

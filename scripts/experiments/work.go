@@ -370,6 +370,9 @@ func (c cell) overhead() float64 {
 	return start + 5e-8*float64(c.work.n)*float64(c.work.m)/c.place.total()
 }
 
+// cpu is the CPU time that a dedicated run takes, in s, at full length.
+func (c cell) cpu() float64 { return c.seconds * c.place.total() }
+
 // planned is how long the cell takes, in s, at some scale.
 func (c cell) planned(s scale) float64 {
 	sum := 0.0
