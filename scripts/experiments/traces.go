@@ -83,7 +83,7 @@ func drawThreshold(s *store) (chart.Figure, bool) {
 
 func drawConstant(s *store) (chart.Figure, bool) {
 	f := chart.Figure{Title: "Fig. 23: a constant load", Width: 19, Height: 6.5,
-		Note: "The loaded workstation of four: work leaves it once and stays away."}
+		Note: "The loaded workstation of four. Work leaves it once and stays away; what moves later follows processors that change their speed."}
 	for _, x := range []struct{ part, cell, title string }{
 		{"constant", sor4000.String() + "-ws1", "quota period 10 ms"}, {"coarse", sor8000.String(), "quota period 100 ms, the paper's quantum"},
 	} {
