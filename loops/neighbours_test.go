@@ -38,7 +38,7 @@ func besideNeighbours(hosts uint64, stay float64, machine sim.Config, run func(m
 // Nobody has loads of his own, but the host has other users. What they do for a tenth of a second is over before work could answer it, and costs next to nothing; what lasts pays.
 func TestOtherUsersOfTheHost(t *testing.T) {
 	t.Parallel()
-	machine := rationed(swinging{}.quotas(0.002))
+	machine := rationed(swinging{}.quotas(0.01, 0.002))
 	sweeps := func(machine sim.Config, cfg lb.Config) *loops.Report { return sweeping(t, machine, 4000, 4000, cfg) }
 	product := func(machine sim.Config, cfg lb.Config) *loops.Report { return rationedProduct(t, machine, cfg) }
 	for _, x := range []struct {
@@ -71,7 +71,7 @@ func rationedProduct(t *testing.T, machine sim.Config, cfg lb.Config) *loops.Rep
 func TestDearMovesBesideNeighbours(t *testing.T) {
 	t.Parallel()
 	run := func(machine sim.Config, cfg lb.Config) *loops.Report { return sweeping(t, machine, 8000, 512, cfg) }
-	machine := rationed(swinging{cycle: 2}.quotas(0.002))
+	machine := rationed(swinging{cycle: 2}.quotas(0.01, 0.002))
 	machine.Alpha, machine.Beta = 5e-5, 1.25e-7
 	for _, stay := range []float64{0.3, 1} {
 		ratio, shifts := besideNeighbours(40, stay, machine, run)

@@ -176,7 +176,7 @@ func judgeFilter(s *store) (string, string) {
 }
 
 func judgeConstant(s *store) (string, string) {
-	moved, coarse := s.restless("constant", sor4000.String()+"-ws1", "on").times(100), s.restless("coarse", sor8000.String(), "on").times(100)
+	moved, coarse := s.restless("constant", sor4000.String()+"-ws1", "on"), s.restless("coarse", sor8000.String(), "on")
 	return fmt.Sprintf("%.1f%% of the work moved in the second half of a run; at the paper's quantum %.1f%%", moved.median, coarse.median),
 		verdict(moved.ok() && coarse.ok(), moved.median < 2 && coarse.median < 2)
 }

@@ -165,7 +165,7 @@ func tablePromises(s *store) string {
 		g.add("eight workstations: master's CPU, % of a core", w.String(), "below 1", share.String(), met(share.ok(), share.median < 1))
 	}
 	for _, w := range []work{sor4000, sor8000} {
-		moved := s.restless("coarse", w.String(), "on").times(100)
+		moved := s.restless("coarse", w.String(), "on")
 		g.add("quota period 100 ms, constant load: % of the work moved in the second half of a run", w.String(), "below 2", moved.String(), met(moved.ok(), moved.median < 2))
 	}
 	for _, w := range []work{mm, sor4000} {
@@ -216,7 +216,7 @@ func askedShare(r run) float64 {
 	return masterShare(r)
 }
 
-// restless is how much of the work changed its owner in the second halves of traced runs, as a fraction of all work.
+// restless is how much of the work changed its owner in the second halves of traced runs, in %.
 func (s *store) restless(part, cell, variant string) spread {
 	var all []float64
 	for _, r := range s.group(part, cell, variant) {
@@ -233,7 +233,7 @@ func (s *store) restless(part, cell, variant string) spread {
 			}
 			before[one.Rank] = one.Share
 		}
-		all = append(all, moved)
+		all = append(all, 100*moved)
 	}
 	return spreadOf(all)
 }
