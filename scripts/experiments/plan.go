@@ -27,8 +27,10 @@ func (s shortening) of(p part) scale {
 // shortenings are tried in this order until the plan fits the budget. Rounds go first, because loads keep their cycles; those
 // that medians of five are promised of go last.
 var shortenings = []shortening{
-	{scale{1, 1}, scale{1, 1}}, {scale{1, 1}, scale{0.6, 1}}, {scale{1, 1}, scale{0.4, 1}}, {scale{1, 1}, scale{0.2, 1}}, {scale{1, 1}, scale{0.2, 0.8}}, {scale{1, 1}, scale{0.2, 0.6}}, {scale{1, 1}, scale{0.2, 0.5}},
-	{scale{0.6, 1}, scale{0.2, 0.8}}, {scale{0.6, 1}, scale{0.2, 0.5}}, {scale{0.6, 0.7}, scale{0.2, 0.5}}, {scale{0.2, 0.7}, scale{0.2, 0.5}}, {scale{0.2, 0.4}, scale{0.2, 0.4}},
+	{scale{1, 1}, scale{1, 1}}, {scale{1, 1}, scale{0.6, 1}}, {scale{1, 1}, scale{0.4, 1}}, {scale{1, 1}, scale{0.2, 1}}, {scale{1, 1}, scale{0.2, 0.8}},
+	{scale{1, 1}, scale{0.2, 0.6}}, {scale{1, 1}, scale{0.2, 0.5}}, {scale{1, 1}, scale{0.2, 0.4}}, {scale{1, 1}, scale{0.2, 0.35}}, {scale{1, 1}, scale{0.2, 0.3}},
+	{scale{0.6, 1}, scale{0.2, 0.8}}, {scale{0.6, 1}, scale{0.2, 0.5}}, {scale{0.6, 1}, scale{0.2, 0.4}}, {scale{0.6, 1}, scale{0.2, 0.35}}, {scale{0.6, 1}, scale{0.2, 0.3}},
+	{scale{0.6, 0.85}, scale{0.2, 0.3}}, {scale{0.6, 0.7}, scale{0.2, 0.3}}, {scale{0.2, 0.7}, scale{0.2, 0.3}}, {scale{0.2, 0.4}, scale{0.2, 0.3}},
 	{scale{0.2, 0.2}, scale{0.2, 0.2}}, {scale{0.2, 0.1}, scale{0.2, 0.1}},
 }
 
@@ -104,7 +106,7 @@ func (s *session) spareFor(toCome []part, plan shortening) float64 {
 }
 
 // shortest is the least length of runs that shorten makes: still shorter ones see no cycle of their loads, and an evaluation that takes too long is of more use.
-const shortest = 0.4
+const shortest = 0.3
 
 // scaled begins the name of the setting that holds the scale of a part.
 const scaled = "scale-"

@@ -49,6 +49,23 @@ func TestAPartKeepsItsSize(t *testing.T) {
 	assert.False(t, ok, "it lasts longer")
 }
 
+// A work that costs so much more over a slow network that its size is measured there does not compute as much there.
+func TestALocalSizeIsItsOwn(t *testing.T) {
+	s := &session{store: &store{runs: map[key]run{}}, cells: blocks()}
+	for i := range s.cells {
+		s.cells[i].part = "block"
+	}
+	memory, wire := s.cells[0], s.cells[2]
+	require.Equal(t, memory.work, wire.work)
+	first := someRun(memory.part, memory.name, automatic, 0, 1)
+	first.Work, first.Iterations = memory.work.String(), 123
+	s.store.note(first)
+	_, ok := s.alike(memory)
+	assert.True(t, ok)
+	_, ok = s.alike(wire)
+	assert.False(t, ok)
+}
+
 // The whole plan keeps within an hour, what was promised comes first, has its five rounds, and all of it but the block sizes within 35 minutes.
 func TestPlan(t *testing.T) {
 	all := parts(10000)

@@ -437,10 +437,12 @@ func (s *session) try(ctx context.Context, number int, c cell, v variant, round 
 	return fail(s.sameResult(t.run))
 }
 
-// alike is a run of the cell, or of another one of the part that computes as much on other workstations: their times are drawn in one panel.
+// alike is a run of the cell, or of another one of the part that computes as much on other workstations, but for those whose size is their own: their times are drawn in one panel.
 func (s *session) alike(c cell) (run, bool) {
+	name, _ := c.sized()
 	for _, d := range append([]cell{c}, s.cells...) {
-		if d.work == c.work && math.Abs(d.cpu()/c.cpu()-1) < 1e-9 {
+		of, _ := d.sized()
+		if of == name && d.work == c.work && math.Abs(d.cpu()/c.cpu()-1) < 1e-9 {
 			if r, ok := s.store.like(d); ok {
 				return r, true
 			}

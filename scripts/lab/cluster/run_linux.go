@@ -180,7 +180,9 @@ func (r *running) mpiFlags() []string {
 		"--mca", "btl_vader_backing_directory", c.shared(),
 		"--mca", "pml", "ob1", // what Open MPI takes here, after it has looked for other hardware for 0.2 s
 	}
-	if c.cfg.Network {
+	if !c.cfg.Network {
+		flags = append(flags, "--mca", "btl", "self,vader") // the same: a fifth less to do for ranks that begin under a quota
+	} else {
 		var hosts []string
 		if c.cfg.Master {
 			hosts = append(hosts, bridgeAddress()+":1")
