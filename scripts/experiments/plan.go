@@ -61,46 +61,53 @@ func minutes(all []part, s shortening) float64 {
 	return sum
 }
 
-// shorten is the plan from the first of the parts to come on, as far as it is not promised: shorter than so far, where the machine takes longer than was planned, so that
-// everything still fits the budget. What it was when the part began stays with the data, because a part's runs are equally long.
+// shorten is the plan from the first of the parts to come on: shorter than so far, where the machine takes longer than was planned, so that everything still fits the budget.
+// What is not promised is shortened first. How it was when the part began stays with the data, because a part's runs are equally long.
 func (s *session) shorten(toCome []part, plan shortening) (shortening, error) {
 	p := toCome[0]
+	own := &plan.rest
 	if p.promised {
-		return plan, nil
+		own = &plan.promised
 	}
 	name := scaled + p.name
 	if text := s.store.setting(name); text != "" {
-		if _, err := fmt.Sscan(text, &plan.rest.part, &plan.rest.length); err != nil {
+		if _, err := fmt.Sscan(text, &own.part, &own.length); err != nil {
 			return plan, fmt.Errorf("%s: %s %q: %w", s.store.file("setting"), name, text, err)
 		}
 		return plan, nil
 	}
 	left := budgetOf(s.store) - s.spent/60
-	for _, plan = range shortened(toCome, plan) {
+	for _, plan = range shortened(toCome, plan, true) {
 		if minutes(toCome, plan)*s.slowness() <= left {
 			break
 		}
 	}
-	return plan, s.store.set(name, fmt.Sprint(plan.rest.part, plan.rest.length))
+	return plan, s.store.set(name, fmt.Sprint(own.part, own.length))
 }
 
-// shortened is the plan, and those that shorten may take in its place, each no longer than the one before; there is always one.
-func shortened(toCome []part, plan shortening) []shortening {
+// shortened is the plan, and those that may take its place, each no longer than the one before; there is always one. Runs of what is promised are shorter only in the last, and in none unless they may be.
+func shortened(toCome []part, plan shortening, also bool) []shortening {
 	all := []shortening{plan}
-	for _, next := range shortenings {
-		next.promised = plan.promised
-		if minutes(toCome, next) <= minutes(toCome, all[len(all)-1]) && next.rest.length >= shortest {
-			all = append(all, next)
+	promises := slices.ContainsFunc(toCome, func(p part) bool { return p.promised })
+	for _, length := range shorterPromised {
+		for _, next := range shortenings {
+			next.promised = scale{plan.promised.part, length * plan.promised.length}
+			if minutes(toCome, next) <= minutes(toCome, all[len(all)-1]) && next.rest.length >= shortest {
+				all = append(all, next)
+			}
+		}
+		if !promises || !also {
+			break
 		}
 	}
 	return all
 }
 
-// spareFor is how many s the first of the parts to come may take beside what it is planned to take: half of what is left if the others are shortened as far as shorten does,
-// because these may be slower than what was so far.
+// spareFor is how many s the first of the parts to come may take beside what it is planned to take: half of what is left if those that are not promised are shortened as far as
+// shorten does, because these may be slower than what was so far.
 func (s *session) spareFor(toCome []part, plan shortening) float64 {
 	now, later := toCome[:1], toCome[1:]
-	all := shortened(later, plan)
+	all := shortened(later, plan, false)
 	left := 60*(budgetOf(s.store)-s.slowness()*(minutes(now, plan)+minutes(later, all[len(all)-1]))) - s.spent
 	return min(left, left/2)
 }
@@ -108,15 +115,18 @@ func (s *session) spareFor(toCome []part, plan shortening) float64 {
 // shortest is the least length of runs that shorten makes: still shorter ones see no cycle of their loads, and an evaluation that takes too long is of more use.
 const shortest = 0.3
 
+// shorterPromised are the shares of their planned length that runs may have of which something is promised: still shorter ones tell mostly how a balanced run begins.
+var shorterPromised = []float64{1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7}
+
 // scaled begins the name of the setting that holds the scale of a part.
 const scaled = "scale-"
 
-// slowness is how many times as long as planned runs take on this machine.
+// slowness is how many times as long as planned runs take on this machine; at least once, or a part that was planned with care would let the one behind it take the time of all others.
 func (s *session) slowness() float64 {
 	if s.worked < 10 {
 		return 1
 	}
-	return s.took / s.worked
+	return max(1, s.took/s.worked)
 }
 
 // pace is how many times as long as its size tells a run of a work took that nothing competed with and that was not balanced.

@@ -88,37 +88,45 @@ func TestPlan(t *testing.T) {
 func TestPlanIsShortenedOnASlowMachine(t *testing.T) {
 	all := parts(10000)
 	plan := fit(all, defaultBudget)
-	rest := slices.IndexFunc(all, func(p part) bool { return !p.promised })
-	promised := 60 * minutes(all[:rest], plan)
-	at := func(slowness float64, dir string) (*session, shortening) {
+	at := func(from int, slowness float64, dir string) (*session, shortening) {
 		st, err := load(dir)
 		require.NoError(t, err)
 		s := &session{store: st}
-		s.clock(promised, slowness*promised)
-		same, err := s.shorten(all[rest-1:], plan)
+		before := 60 * minutes(all[:from], plan)
+		s.clock(before, slowness*before)
+		shorter, err := s.shorten(all[from:], plan)
 		require.NoError(t, err)
-		assert.Equal(t, plan, same, "what is promised")
-		shorter, err := s.shorten(all[rest:], plan)
-		require.NoError(t, err)
-		assert.Equal(t, plan.promised, shorter.promised)
 		return s, shorter
 	}
-	for _, slowness := range []float64{0.5, 1} {
-		_, same := at(slowness, t.TempDir())
-		assert.Equal(t, plan, same)
+	rest := slices.IndexFunc(all, func(p part) bool { return !p.promised })
+	early := rest / 2
+	for _, from := range []int{early, rest} {
+		for _, slowness := range []float64{0.5, 1} {
+			_, same := at(from, slowness, t.TempDir())
+			assert.Equal(t, plan, same)
+		}
+		before := minutes(all[from:], plan)
+		for _, slowness := range []float64{1.03, 1.05} {
+			s, shorter := at(from, slowness, t.TempDir())
+			left := minutes(all[from:], shorter)
+			assert.Less(t, left, before, "%g", slowness)
+			assert.LessOrEqual(t, s.spent/60+slowness*left, float64(defaultBudget))
+			before = left
+		}
+		dir := t.TempDir()
+		_, shorter := at(from, 1.15, dir)
+		_, again := at(from, 1, dir)
+		assert.Equal(t, shorter.of(all[from]), again.of(all[from]))
 	}
-	before := minutes(all[rest:], plan)
-	for _, slowness := range []float64{1.03, 1.05} {
-		s, shorter := at(slowness, t.TempDir())
-		left := minutes(all[rest:], shorter)
-		assert.Less(t, left, before, "%g", slowness)
-		assert.LessOrEqual(t, s.spent/60+slowness*left, float64(defaultBudget))
-		before = left
+	for _, from := range []int{early, rest} {
+		_, shorter := at(from, 1.03, t.TempDir())
+		assert.Equal(t, plan.promised, shorter.promised, "the rest is first")
 	}
-	dir := t.TempDir()
-	_, shorter := at(1.15, dir)
-	_, again := at(1, dir)
-	assert.Equal(t, shorter, again)
+	s, shorter := at(early, 1.1, t.TempDir())
+	assert.Equal(t, shortest, shorter.rest.length)
+	assert.Equal(t, plan.promised.part, shorter.promised.part, "medians of as many")
+	assert.Less(t, shorter.promised.length, plan.promised.length)
+	assert.LessOrEqual(t, s.spent/60+1.1*minutes(all[early:], shorter), float64(defaultBudget))
 }
 
 // More runs than planned are made as far as the parts to come, shortened as far as they may be, still fit the budget.
