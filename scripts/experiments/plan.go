@@ -85,18 +85,18 @@ func (s *session) shorten(toCome []part, plan shortening) (shortening, error) {
 	return plan, s.store.set(name, fmt.Sprint(own.part, own.length))
 }
 
-// shortened is the plan, and those that may take its place, each no longer than the one before; there is always one. Runs of what is promised are shorter only in the last, and in none unless they may be.
-func shortened(toCome []part, plan shortening, also bool) []shortening {
+// shortened is the plan, and those that may take its place, each no longer than the one before; there is always one. Runs of what is promised are shorter only in the last ones, if they may be at all.
+func shortened(toCome []part, plan shortening, promisedToo bool) []shortening {
 	all := []shortening{plan}
 	promises := slices.ContainsFunc(toCome, func(p part) bool { return p.promised })
-	for _, length := range shorterPromised {
+	for _, length := range append([]float64{plan.promised.length}, shorterPromised...) {
 		for _, next := range shortenings {
-			next.promised = scale{plan.promised.part, length * plan.promised.length}
+			next.promised = scale{plan.promised.part, min(length, plan.promised.length)}
 			if minutes(toCome, next) <= minutes(toCome, all[len(all)-1]) && next.rest.length >= shortest {
 				all = append(all, next)
 			}
 		}
-		if !promises || !also {
+		if !promises || !promisedToo {
 			break
 		}
 	}
@@ -115,8 +115,8 @@ func (s *session) spareFor(toCome []part, plan shortening) float64 {
 // shortest is the least length of runs that shorten makes: still shorter ones see no cycle of their loads, and an evaluation that takes too long is of more use.
 const shortest = 0.3
 
-// shorterPromised are the shares of their planned length that runs may have of which something is promised: still shorter ones tell mostly how a balanced run begins.
-var shorterPromised = []float64{1, 0.95, 0.9, 0.85, 0.8, 0.75, 0.7}
+// shorterPromised are the lengths to which it shortens runs of which something is promised: still shorter ones tell mostly how a balanced run begins.
+var shorterPromised = []float64{0.95, 0.9, 0.85, 0.8, 0.75, 0.7}
 
 // scaled begins the name of the setting that holds the scale of a part.
 const scaled = "scale-"
