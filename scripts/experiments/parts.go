@@ -216,7 +216,7 @@ func speedup(large int) (cells []cell) {
 				p = p.over(dear(k.work.n, p))
 			}
 			cells = append(cells, cell{
-				name: fmt.Sprintf("%s-p%d", k.name, ranks), place: p, work: k.work, seconds: shortest * 8 / float64(ranks), rounds: 2,
+				name: fmt.Sprintf("%s-p%d", k.name, ranks), place: p, work: k.work, seconds: shortest * 8 / float64(ranks), rounds: 4,
 				variants: []variant{
 					with("off-slow", "--balance", "off").beside(slow, 1.3), with("on-slow", "--balance", "on").beside(slow, 1.15),
 					with("off-fast", "--balance", "off").beside(fast, 1.3), with("on-fast", "--balance", "on").beside(fast, 1.2),
