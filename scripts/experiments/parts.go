@@ -262,7 +262,7 @@ func rate() (cells []cell) {
 // bare is the paper's footnote 4: every mechanism off.
 var bare = []string{"--interaction", "synchronous", "--threshold", "0", "--filter", "raw", "--cost-benefit", "off"}
 
-// bareStretch is about how many times as long as a dedicated run a bare one takes, for the plan: its rows move at each of its many interactions.
+// bareStretch is about how many times as long as a dedicated run one takes, for the plan, that interacts every few quanta without what keeps rows where they are.
 const bareStretch = 3
 
 func flags(groups ...[]string) []string { return slices.Concat(groups...) }

@@ -77,7 +77,7 @@ func (s *session) shorten(toCome []part, plan shortening) (shortening, error) {
 		return plan, nil
 	}
 	left := budgetOf(s.store) - s.spent/60
-	for _, plan = range shortened(toCome, plan, true) {
+	for _, plan = range shortened(toCome, plan, shorterPromised...) {
 		if minutes(toCome, plan)*s.slowness() <= left {
 			break
 		}
@@ -85,19 +85,15 @@ func (s *session) shorten(toCome []part, plan shortening) (shortening, error) {
 	return plan, s.store.set(name, fmt.Sprint(own.part, own.length))
 }
 
-// shortened is the plan, and those that may take its place, each no longer than the one before; there is always one. Runs of what is promised are shorter only in the last ones, if they may be at all.
-func shortened(toCome []part, plan shortening, promisedToo bool) []shortening {
+// shortened is the plan, and those that may take its place, each no longer than the one before; there is always one. What is promised has its length, and in those that come last one of these.
+func shortened(toCome []part, plan shortening, promised ...float64) []shortening {
 	all := []shortening{plan}
-	promises := slices.ContainsFunc(toCome, func(p part) bool { return p.promised })
-	for _, length := range append([]float64{plan.promised.length}, shorterPromised...) {
+	for _, length := range append([]float64{plan.promised.length}, promised...) {
 		for _, next := range shortenings {
 			next.promised = scale{plan.promised.part, min(length, plan.promised.length)}
 			if minutes(toCome, next) <= minutes(toCome, all[len(all)-1]) && next.rest.length >= shortest {
 				all = append(all, next)
 			}
-		}
-		if !promises || !promisedToo {
-			break
 		}
 	}
 	return all
@@ -107,7 +103,7 @@ func shortened(toCome []part, plan shortening, promisedToo bool) []shortening {
 // shorten does, because these may be slower than what was so far.
 func (s *session) spareFor(toCome []part, plan shortening) float64 {
 	now, later := toCome[:1], toCome[1:]
-	all := shortened(later, plan, false)
+	all := shortened(later, plan)
 	left := 60*(budgetOf(s.store)-s.slowness()*(minutes(now, plan)+minutes(later, all[len(all)-1]))) - s.spent
 	return min(left, left/2)
 }
@@ -121,7 +117,7 @@ var shorterPromised = []float64{0.95, 0.9, 0.85, 0.8, 0.75, 0.7}
 // scaled begins the name of the setting that holds the scale of a part.
 const scaled = "scale-"
 
-// slowness is how many times as long as planned runs take on this machine; at least once, or a part that was planned with care would let the one behind it take the time of all others.
+// slowness is how many times as long as planned runs take on this machine; at least once: a part that takes half of what it was planned to says little about those behind it.
 func (s *session) slowness() float64 {
 	if s.worked < 10 {
 		return 1

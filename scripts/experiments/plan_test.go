@@ -127,7 +127,7 @@ func TestPlanIsShortenedOnASlowMachine(t *testing.T) {
 	assert.Equal(t, plan.promised.part, shorter.promised.part, "medians of as many")
 	assert.Less(t, shorter.promised.length, plan.promised.length)
 	assert.GreaterOrEqual(t, shorter.promised.length, 0.7)
-	again := shortened(all[early:], shorter, true)
+	again := shortened(all[early:], shorter, shorterPromised...)
 	assert.InDelta(t, 0.7, again[len(again)-1].promised.length, 1e-9, "not 0.7 of what it is already")
 	assert.LessOrEqual(t, s.spent/60+1.1*minutes(all[early:], shorter), float64(defaultBudget))
 }

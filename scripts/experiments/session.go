@@ -439,10 +439,10 @@ func (s *session) try(ctx context.Context, number int, c cell, v variant, round 
 
 // alike is a run of the cell, or of another one of the part that computes as much on other workstations, but for those whose size is their own: their times are drawn in one panel.
 func (s *session) alike(c cell) (run, bool) {
-	name, _ := c.sized()
+	name, _ := c.sized() // tells the work, too
 	for _, d := range append([]cell{c}, s.cells...) {
 		of, _ := d.sized()
-		if of == name && d.work == c.work && math.Abs(d.cpu()/c.cpu()-1) < 1e-9 {
+		if of == name && math.Abs(d.cpu()/c.cpu()-1) < 1e-9 {
 			if r, ok := s.store.like(d); ok {
 				return r, true
 			}
