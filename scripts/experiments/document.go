@@ -298,10 +298,10 @@ func tableBlocks(s *store) string {
 
 func tableSpeedup(s *store) string {
 	g := newGrid("program", "cycle (periods)", "workstations", "efficiency dedicated", "without balancing", "with", "model", "sweep / quota period")
-	for _, kind := range []string{"mm", "sor", "dear"} {
+	for _, kind := range []string{"mm", "sor", dearMoves} {
 		for _, cycle := range []string{"slow", "fast"} {
 			for _, ranks := range widths {
-				cell := fmt.Sprintf("%s-p%d", kind, ranks)
+				cell := kindOn(kind, ranks)
 				model := missing
 				if m, ok := s.model(cell, "on-"+cycle); ok {
 					model = fmt.Sprintf("%.3f", m.efficiency())

@@ -30,7 +30,7 @@ func figures() []figure {
 	}
 	for _, k := range []struct{ file, kind, title, model string }{
 		{"fig25-26", "mm", "Matrix multiplication", "32"}, {"fig27-28", "sor", "SOR whose rows move cheaply", "33"},
-		{"fig29-30", "dear", "SOR whose rows are dear to move", "34"},
+		{"fig29-30", dearMoves, "SOR whose rows are dear to move", "34"},
 	} {
 		all = append(all, figure{k.file, func(s *store) (chart.Figure, bool) { return drawSpeedup(s, k.kind, k.title, k.model) }})
 	}
@@ -322,11 +322,11 @@ func drawMaster(s *store) (chart.Figure, bool) {
 func drawSpeedup(s *store, kind, title, model string) (chart.Figure, bool) {
 	any := false
 	f := chart.Figure{Title: title, Width: 10.5, Height: 7,
-		Note: "Load on workstation 1 of P (" + s.quota("speedup") + "), busy for half of each cycle. Eight may be half as fast, with periods and cycles twice as long; their times are halved. Efficiency: equation (2), the loads' share not counted. " +
+		Note: "Load on workstation 1 of P, or on the only one (" + s.quota("speedup") + "), busy for half of each cycle. Eight may be half as fast, with periods and cycles twice as long; their times are halved. Efficiency: equation (2), the loads' share not counted. " +
 			"Ideal: 1; dedicated is what the program reaches without loads. Model: Fig. 31 with the measured period and movement cost (Fig. " + model + ")."}
 	for _, cycle := range []struct{ name, title string }{{"slow", "60 periods a cycle"}, {"fast", "20 periods a cycle"}} {
-		time := chart.Panel{Title: "Time, " + cycle.title, X: "workstations", Y: "time (s)", LogX: true, LogY: true, XTicks: []float64{2, 4, 8}}
-		efficiency := chart.Panel{Title: "Efficiency, " + cycle.title, X: "workstations", Y: "efficiency", LogX: true, XTicks: []float64{2, 4, 8},
+		time := chart.Panel{Title: "Time, " + cycle.title, X: "workstations", Y: "time (s)", LogX: true, LogY: true, XTicks: []float64{1, 2, 4, 8}}
+		efficiency := chart.Panel{Title: "Efficiency, " + cycle.title, X: "workstations", Y: "efficiency", LogX: true, XTicks: []float64{1, 2, 4, 8},
 			YMin: 0, YMax: 1.2, Level: []chart.Mark{{At: 1, Name: "ideal", Colour: chart.Green}}, Below: true, Left: true}
 		for _, v := range []struct {
 			variant, title string
@@ -339,7 +339,7 @@ func drawSpeedup(s *store, kind, title, model string) (chart.Figure, bool) {
 			var x []float64
 			var times, efficiencies []spread
 			for _, ranks := range widths {
-				cell := fmt.Sprintf("%s-p%d", kind, ranks)
+				cell := kindOn(kind, ranks)
 				t := s.spread("speedup", cell, v.variant, func(r run) float64 { return r.Time * r.shares()[0] / small(ranks).cpu[0] })
 				any = any || t.ok()
 				x, times = append(x, float64(ranks)), append(times, t)
@@ -350,7 +350,7 @@ func drawSpeedup(s *store, kind, title, model string) (chart.Figure, bool) {
 		}
 		var x, y []float64
 		for _, ranks := range widths {
-			if m, ok := s.model(fmt.Sprintf("%s-p%d", kind, ranks), "on-"+cycle.name); ok {
+			if m, ok := s.model(kindOn(kind, ranks), "on-"+cycle.name); ok {
 				x, y = append(x, float64(ranks)), append(y, m.efficiency())
 			}
 		}

@@ -47,7 +47,7 @@ const (
 	usualDocument = "docs/evaluation.md"
 )
 
-const defaultBudget = 53 // minutes: what is not a run, such as building and drawing, comes on top, and so does what the last parts, which cannot be shortened any more, take too long
+const defaultBudget = 57 // minutes: what is not a run, such as building and drawing, comes on top
 
 // errRefused is an error of the user's: one line, exit code 2.
 var errRefused = errors.New("refused")

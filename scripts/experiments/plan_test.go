@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func TestAPartKeepsItsSize(t *testing.T) {
 	s := &session{store: &store{runs: map[key]run{}}}
 	all := parts(10000)
 	p := all[slices.IndexFunc(all, func(p part) bool { return p.name == "speedup" })]
-	two, four := p.cells[0], p.cells[1]
+	two, four := p.cells[1], p.cells[2]
 	require.Equal(t, two.work, four.work)
 	require.Less(t, len(two.place.cpu), len(four.place.cpu))
 	first := someRun(two.part, two.name, "off-slow", 0, 1)
@@ -66,7 +67,7 @@ func TestALocalSizeIsItsOwn(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// The whole plan keeps within an hour, what was promised comes first, has its five rounds, and all of it but the block sizes within 35 minutes.
+// The whole plan keeps within an hour, what was promised comes first, has its five rounds, and all of it but the block sizes within 37 minutes.
 func TestPlan(t *testing.T) {
 	all := parts(10000)
 	s := fit(all, defaultBudget)
@@ -75,7 +76,7 @@ func TestPlan(t *testing.T) {
 	assert.Equal(t, scale{1, 1}, s.promised)
 	last := slices.IndexFunc(all, func(p part) bool { return !p.promised })
 	require.Equal(t, "block", all[last-1].name)
-	assert.Less(t, minutes(all[:last-1], s), 35.0)
+	assert.Less(t, minutes(all[:last-1], s), 37.0)
 	for i, p := range all {
 		assert.Equal(t, i < last, p.promised, p.name)
 	}
@@ -86,11 +87,13 @@ func TestPlan(t *testing.T) {
 
 // Where runs take longer than planned, what is not promised is shortened, and stays as short when the evaluation is resumed.
 func TestPlanIsShortenedOnASlowMachine(t *testing.T) {
+	const budget = 58 // minutes, in which what is not promised is not as short yet as it may be
 	all := parts(10000)
-	plan := fit(all, defaultBudget)
+	plan := fit(all, budget)
 	at := func(from int, slowness float64, dir string) (*session, shortening) {
 		st, err := load(dir)
 		require.NoError(t, err)
+		require.NoError(t, st.set("budget", strconv.Itoa(budget)))
 		s := &session{store: st}
 		before := 60 * minutes(all[:from], plan)
 		s.clock(before, slowness*before)
@@ -110,7 +113,7 @@ func TestPlanIsShortenedOnASlowMachine(t *testing.T) {
 			s, shorter := at(from, slowness, t.TempDir())
 			left := minutes(all[from:], shorter)
 			assert.Less(t, left, before, "%g", slowness)
-			assert.LessOrEqual(t, s.spent/60+slowness*left, float64(defaultBudget))
+			assert.LessOrEqual(t, s.spent/60+slowness*left, float64(budget))
 			before = left
 		}
 		dir := t.TempDir()
@@ -129,7 +132,7 @@ func TestPlanIsShortenedOnASlowMachine(t *testing.T) {
 	assert.GreaterOrEqual(t, shorter.promised.length, 0.7)
 	again := shortened(all[early:], shorter, shorterPromised...)
 	assert.InDelta(t, 0.7, again[len(again)-1].promised.length, 1e-9, "not 0.7 of what it is already")
-	assert.LessOrEqual(t, s.spent/60+1.1*minutes(all[early:], shorter), float64(defaultBudget))
+	assert.LessOrEqual(t, s.spent/60+1.1*minutes(all[early:], shorter), float64(budget))
 }
 
 // More runs than planned are made as far as the parts to come, shortened as far as they may be, still fit the budget.

@@ -52,14 +52,14 @@ func TestAtOnce(t *testing.T) {
 	assert.InDelta(t, 0.2, c.atOnce(3).place.cpu[0], 1e-9, "one of three CPUs has two workstations")
 	assert.InDelta(t, 0.4, beyond()[0].atOnce(8).place.cpu[2], 1e-9, "no CPU has 1.6 of one")
 
-	short := speedup(10000)[8].atOnce(2) // dear, eight workstations
+	short := speedup(10000)[10].atOnce(2) // dear, eight workstations
 	assert.Equal(t, 2, short.crowd)
 	assert.InDelta(t, 0.1, short.place.cpu[7], 1e-9)
 	assert.Equal(t, 10150*time.Microsecond, short.place.period)
 	assert.Equal(t, 500*time.Microsecond, short.place.slice)
-	assert.InDelta(t, speedup(10000)[8].place.bandwidth/2, short.place.bandwidth, 1e-9)
+	assert.InDelta(t, speedup(10000)[10].place.bandwidth/2, short.place.bandwidth, 1e-9)
 	assert.Equal(t, 3*time.Second, short.variants[0].loads[0].On, "60 periods a cycle")
-	assert.Equal(t, 1500*time.Millisecond, speedup(10000)[8].variants[0].loads[0].On, "as they were")
+	assert.Equal(t, 1500*time.Millisecond, speedup(10000)[10].variants[0].loads[0].On, "as they were")
 
 	assert.Len(t, ordered(idle()[0]), 10)
 	assert.Len(t, ordered(idle()[0].atOnce(2)), 6, "each is the first in as many rounds")

@@ -365,9 +365,12 @@ func (c cell) crowds(round int, s scale) (all [][]variant) {
 func (c cell) overhead() float64 {
 	start := 0.6
 	if c.place.network {
-		start = 1.5
+		start += 0.9
 	}
-	return start + 5e-8*float64(c.work.n)*float64(c.work.m)/c.place.total()
+	if c.crowd > 0 {
+		start += 0.5 // two start at once
+	}
+	return start + 3.5e-8*float64(c.work.n)*float64(c.work.m)/c.place.total()
 }
 
 // cpu is the CPU time that a dedicated run takes, in s, at full length.
@@ -402,5 +405,10 @@ func (c cell) lasts(crowd []variant, s scale) float64 {
 
 // run is how long a run takes, in s.
 func (c cell) run(v variant, s scale) float64 {
-	return c.overhead() + s.length*c.seconds*max(1, v.stretch)
+	loop := s.length * c.seconds
+	setup := c.overhead()
+	if c.work == mm {
+		setup += 0.1 * float64(len(c.place.cpu)) * loop // its size is chosen for the loop, and each rank has a whole matrix
+	}
+	return setup + loop*max(1, v.stretch)
 }
