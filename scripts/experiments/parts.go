@@ -224,8 +224,8 @@ func speedup(large int) (cells []cell) {
 			}
 			p := small(ranks)
 			loaded, rounds := 1, 4
-			if ranks == 1 { // it has the load itself, and nobody to give work to: there is little to tell apart
-				loaded, rounds = 0, 1
+			if ranks == 1 { // it has the load itself and nobody to give work to, so that there is little to tell apart
+				loaded, rounds = 0, 2
 			}
 			slow, fast := swinging(loaded, slowCycle, p.tau()), swinging(loaded, fastCycle, p.tau())
 			if k.name == dearMoves {

@@ -76,7 +76,7 @@ func (s *session) shorten(toCome []part, plan shortening) (shortening, error) {
 		}
 		return plan, nil
 	}
-	left := budgetOf(s.store) - s.spent/60
+	left := budgetOf(s.store) - (s.spent+s.sizing(toCome))/60
 	for _, plan = range shortened(toCome, plan, shorterPromised...) {
 		if minutes(toCome, plan)*s.slowness() <= left {
 			break
@@ -104,7 +104,7 @@ func shortened(toCome []part, plan shortening, promised ...float64) []shortening
 func (s *session) spareFor(toCome []part, plan shortening) float64 {
 	now, later := toCome[:1], toCome[1:]
 	all := shortened(later, plan)
-	left := 60*(budgetOf(s.store)-s.slowness()*(minutes(now, plan)+minutes(later, all[len(all)-1]))) - s.spent
+	left := 60*(budgetOf(s.store)-s.slowness()*(minutes(now, plan)+minutes(later, all[len(all)-1]))) - s.spent - s.sizing(toCome)
 	return min(left, left/2)
 }
 

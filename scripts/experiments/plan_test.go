@@ -85,6 +85,16 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// know puts the sizes of all works into the store, so that none is to be found yet.
+func know(st *store, all []part) {
+	for _, p := range all {
+		for _, c := range p.cells {
+			name, _ := c.sized()
+			st.sizes[name] = size{name, 1}
+		}
+	}
+}
+
 // Where runs take longer than planned, what is not promised is shortened, and stays as short when the evaluation is resumed.
 func TestPlanIsShortenedOnASlowMachine(t *testing.T) {
 	const budget = 58 // minutes, in which what is not promised is not as short yet as it may be
@@ -94,6 +104,7 @@ func TestPlanIsShortenedOnASlowMachine(t *testing.T) {
 		st, err := load(dir)
 		require.NoError(t, err)
 		require.NoError(t, st.set("budget", strconv.Itoa(budget)))
+		know(st, all)
 		s := &session{store: st}
 		before := 60 * minutes(all[:from], plan)
 		s.clock(before, slowness*before)
@@ -142,6 +153,11 @@ func TestMoreRunsLeaveTimeForWhatIsToCome(t *testing.T) {
 	st, err := load(t.TempDir())
 	require.NoError(t, err)
 	s := newSession(st, ".", t.TempDir(), io.Discard)
+	unknown, sizing := s.spareFor(all, plan), s.sizing(all)
+	assert.Greater(t, sizing, 60.0, "15 sizes of block alone")
+	know(st, all)
+	assert.Zero(t, s.sizing(all))
+	assert.Less(t, unknown, s.spareFor(all, plan), "sizes that are to be found take their time, too")
 	least := shortening{plan.promised, scale{0.2, shortest}}
 	free := 60 * (defaultBudget - minutes(all, least)) // s
 	require.Positive(t, free)

@@ -320,6 +320,30 @@ const long = 2.5
 // sizings is how many such runs there are.
 const sizings = 3
 
+// sizing is how many runs tell the size of a cell's work, and how long each lasts, in s.
+func (c cell) sizing() (runs int, lasts float64) {
+	if c.local {
+		return 1, 3 * c.seconds // its runs are short, and touch their pages as well
+	}
+	return sizings, long
+}
+
+// sizing is how long it takes, in s, to find the sizes of works in the parts to come.
+func (s *session) sizing(toCome []part) float64 {
+	sum, counted := 0.0, map[string]bool{}
+	for _, p := range toCome {
+		for _, c := range p.cells {
+			name, _ := c.sized()
+			if _, known := s.store.sizes[name]; !known && !counted[name] {
+				runs, lasts := c.sizing()
+				sum += c.overhead() + float64(runs)*(c.overhead()+lasts)
+				counted[name] = true
+			}
+		}
+	}
+	return sum
+}
+
 // size is what an iteration of a cell's work costs: from the store, or measured.
 func (s *session) size(ctx context.Context, c cell) (size, error) {
 	name, where := c.sized()
@@ -337,10 +361,8 @@ func (s *session) size(ctx context.Context, c cell) (size, error) {
 	if w.program == "mm" {
 		unit *= float64(w.n) / 8
 	}
-	aim, least, wanted := long/10, math.Inf(1), sizings
-	if c.local {
-		wanted = 1 // its runs are short
-	}
+	wanted, lasts := c.sizing()
+	aim, least := lasts/10, math.Inf(1)
 	for try, told := 0, 0; ; try++ {
 		command, n, _, count := w.command(s.programs, aim*where.total(), unit)
 		if w.n == 0 {
@@ -362,7 +384,7 @@ func (s *session) size(ctx context.Context, c cell) (size, error) {
 		// of the evaluation would be half as long as planned.
 		if w.n == 0 || try > 0 {
 			least = min(least, unit)
-			if w.n == 0 || seconds > long/2 {
+			if w.n == 0 || seconds > lasts/2 {
 				told++
 			}
 		}
@@ -371,7 +393,7 @@ func (s *session) size(ctx context.Context, c cell) (size, error) {
 			z := size{Work: name, CPU: least}
 			return z, s.store.addSize(z)
 		}
-		unit, aim = min(unit, least), long
+		unit, aim = min(unit, least), lasts
 	}
 }
 
