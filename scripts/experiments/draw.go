@@ -327,7 +327,7 @@ func drawSpeedup(s *store, kind, title, model string) (chart.Figure, bool) {
 	for _, cycle := range []struct{ name, title string }{{"slow", "60 periods a cycle"}, {"fast", "20 periods a cycle"}} {
 		time := chart.Panel{Title: "Time, " + cycle.title, X: "workstations", Y: "time (s)", LogX: true, LogY: true, XTicks: []float64{1, 2, 4, 8}}
 		efficiency := chart.Panel{Title: "Efficiency, " + cycle.title, X: "workstations", Y: "efficiency", LogX: true, XTicks: []float64{1, 2, 4, 8},
-			YMin: 0, YMax: 1.2, Level: []chart.Mark{{At: 1, Name: "ideal", Colour: chart.Green}}, Below: true, Left: true}
+			YMin: 0, YMax: 1.3, Level: []chart.Mark{{At: 1, Name: "ideal", Colour: chart.Green}}, Below: true, Left: true}
 		for _, v := range []struct {
 			variant, title string
 			style          chart.Style
