@@ -246,7 +246,7 @@ func judgeDedicated(s *store) (string, string) {
 func judgeOscillating(s *store) (string, string) {
 	var words []string
 	gain := map[string]float64{}
-	for _, kind := range []string{"mm", "sor", dearMoves} {
+	for _, kind := range kinds {
 		for _, cycle := range []string{"slow", "fast"} {
 			r := s.ratio("speedup", kind+"-p4", "on-"+cycle, "off-"+cycle)
 			gain[kind+cycle] = r.median
@@ -270,7 +270,7 @@ func judgeModel(s *store) (string, string) {
 	var words []string
 	worst, any := 0.0, false
 	above := 0.0
-	for _, kind := range []string{"mm", "sor", dearMoves} {
+	for _, kind := range kinds {
 		for _, cycle := range []string{"slow", "fast"} {
 			m, ok := s.model(kind+"-p4", "on-"+cycle)
 			e := s.spread("speedup", kind+"-p4", "on-"+cycle, s.efficiency)
@@ -292,7 +292,7 @@ func judgeModel(s *store) (string, string) {
 func judgeLosses(s *store) (string, string) {
 	var words []string
 	known, holds := 0, 0
-	for _, kind := range []string{"mm", "sor", dearMoves} {
+	for _, kind := range kinds {
 		m, ok := s.model(kind+"-p4", "on-fast")
 		if !ok {
 			continue

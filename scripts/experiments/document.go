@@ -298,7 +298,7 @@ func tableBlocks(s *store) string {
 
 func tableSpeedup(s *store) string {
 	g := newGrid("program", "cycle (periods)", "workstations", "efficiency dedicated", "without balancing", "with", "model", "sweep / quota period")
-	for _, kind := range []string{"mm", "sor", dearMoves} {
+	for _, kind := range kinds {
 		for _, cycle := range []string{"slow", "fast"} {
 			for _, ranks := range widths {
 				cell := kindOn(kind, ranks)

@@ -321,12 +321,16 @@ func drawMaster(s *store) (chart.Figure, bool) {
 
 func drawSpeedup(s *store, kind, title, model string) (chart.Figure, bool) {
 	any := false
+	var x []float64
+	for _, ranks := range widths {
+		x = append(x, float64(ranks))
+	}
 	f := chart.Figure{Title: title, Width: 10.5, Height: 7,
 		Note: "Load on workstation 1 of P, or on the only one (" + s.quota("speedup") + "), busy for half of each cycle. Eight may be half as fast, with periods and cycles twice as long; their times are halved. Efficiency: equation (2), the loads' share not counted. " +
 			"Ideal: 1; dedicated is what the program reaches without loads. Model: Fig. 31 with the measured period and movement cost (Fig. " + model + ")."}
 	for _, cycle := range []struct{ name, title string }{{"slow", "60 periods a cycle"}, {"fast", "20 periods a cycle"}} {
-		time := chart.Panel{Title: "Time, " + cycle.title, X: "workstations", Y: "time (s)", LogX: true, LogY: true, XTicks: []float64{1, 2, 4, 8}}
-		efficiency := chart.Panel{Title: "Efficiency, " + cycle.title, X: "workstations", Y: "efficiency", LogX: true, XTicks: []float64{1, 2, 4, 8},
+		time := chart.Panel{Title: "Time, " + cycle.title, X: "workstations", Y: "time (s)", LogX: true, LogY: true, XTicks: x}
+		efficiency := chart.Panel{Title: "Efficiency, " + cycle.title, X: "workstations", Y: "efficiency", LogX: true, XTicks: x,
 			YMin: 0, YMax: 1.3, Level: []chart.Mark{{At: 1, Name: "ideal", Colour: chart.Green}}, Below: true, Left: true}
 		for _, v := range []struct {
 			variant, title string
@@ -336,25 +340,24 @@ func drawSpeedup(s *store, kind, title, model string) (chart.Figure, bool) {
 			{"dedicated", "dedicated", chart.Dashed, chart.Black},
 			{"off-" + cycle.name, "no balancing", chart.Line, chart.Orange}, {"on-" + cycle.name, "balancing", chart.Line, chart.Blue},
 		} {
-			var x []float64
 			var times, efficiencies []spread
 			for _, ranks := range widths {
 				cell := kindOn(kind, ranks)
 				t := s.spread("speedup", cell, v.variant, func(r run) float64 { return r.Time * r.shares()[0] / small(ranks).cpu[0] })
 				any = any || t.ok()
-				x, times = append(x, float64(ranks)), append(times, t)
+				times = append(times, t)
 				efficiencies = append(efficiencies, s.spread("speedup", cell, v.variant, s.efficiency))
 			}
 			time.Series = append(time.Series, line(v.title, v.colour, v.style, x, times))
 			efficiency.Series = append(efficiency.Series, line(v.title, v.colour, v.style, x, efficiencies))
 		}
-		var x, y []float64
+		var modelled, y []float64
 		for _, ranks := range widths {
 			if m, ok := s.model(kindOn(kind, ranks), "on-"+cycle.name); ok {
-				x, y = append(x, float64(ranks)), append(y, m.efficiency())
+				modelled, y = append(modelled, float64(ranks)), append(y, m.efficiency())
 			}
 		}
-		efficiency.Series = append(efficiency.Series, chart.Series{Name: "model", X: x, Y: y, Style: chart.Dotted, Colour: chart.Purple})
+		efficiency.Series = append(efficiency.Series, chart.Series{Name: "model", X: modelled, Y: y, Style: chart.Dotted, Colour: chart.Purple})
 		f.Rows = append(f.Rows, []chart.Panel{time, efficiency})
 	}
 	return f, any

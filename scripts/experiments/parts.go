@@ -197,15 +197,7 @@ var widths = []int{1, 2, 4, 8}
 const dearMoves = "dear"
 
 // kinds are the programs of Figs 25-30.
-func kinds(large int) []struct {
-	name string
-	work work
-} {
-	return []struct {
-		name string
-		work work
-	}{{"mm", mm}, {"sor", sor(large)}, {dearMoves, sor(large)}}
-}
+var kinds = []string{mm.program, "sor", dearMoves}
 
 // kindOn is the cell of such a program on so many workstations. On one nothing moves, dear or not.
 func kindOn(kind string, ranks int) string {
@@ -217,9 +209,14 @@ func kindOn(kind string, ranks int) string {
 
 func speedup(large int) (cells []cell) {
 	const shortest = 1.7 // s on eight workstations
-	for _, k := range kinds(large) {
+	for _, kind := range kinds {
+		w := sor(large)
+		if kind == mm.program {
+			w = mm
+		}
 		for _, ranks := range widths {
-			if k.name == dearMoves && ranks == 1 {
+			name := kindOn(kind, ranks)
+			if slices.ContainsFunc(cells, func(c cell) bool { return c.name == name }) {
 				continue
 			}
 			p := small(ranks)
@@ -228,11 +225,11 @@ func speedup(large int) (cells []cell) {
 				loaded, rounds = 0, 2
 			}
 			slow, fast := swinging(loaded, slowCycle, p.tau()), swinging(loaded, fastCycle, p.tau())
-			if k.name == dearMoves {
-				p = p.over(dear(k.work.n, p))
+			if kind == dearMoves {
+				p = p.over(dear(w.n, p))
 			}
 			cells = append(cells, cell{
-				name: kindOn(k.name, ranks), place: p, work: k.work, seconds: shortest * 8 / float64(ranks), rounds: rounds,
+				name: name, place: p, work: w, seconds: shortest * 8 / float64(ranks), rounds: rounds,
 				variants: []variant{
 					with("off-slow", "--balance", "off").beside(slow, 1.3), with("on-slow", "--balance", "on").beside(slow, 1.15),
 					with("off-fast", "--balance", "off").beside(fast, 1.3), with("on-fast", "--balance", "on").beside(fast, 1.2),

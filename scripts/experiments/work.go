@@ -363,12 +363,12 @@ func (c cell) crowds(round int, s scale) (all [][]variant) {
 
 // overhead is what a run takes beside its loop, in s: starting, setting up, the checksum; rough, for the plan.
 func (c cell) overhead() float64 {
-	start := 0.6
+	start := 0.5
 	if c.place.network {
-		start += 0.9
+		start += 1
 	}
 	if c.crowd > 0 {
-		start += 0.5 // two start at once
+		start += 0.6 // two start at once
 	}
 	return start + 3.5e-8*float64(c.work.n)*float64(c.work.m)/c.place.total()
 }
@@ -405,10 +405,9 @@ func (c cell) lasts(crowd []variant, s scale) float64 {
 
 // run is how long a run takes, in s.
 func (c cell) run(v variant, s scale) float64 {
-	loop := s.length * c.seconds
-	setup := c.overhead()
+	loop := s.length * c.seconds * max(1, v.stretch)
 	if c.work == mm {
-		setup += 0.1 * float64(len(c.place.cpu)) * loop // its size is chosen for the loop, and each rank has a whole matrix
+		loop *= 1 + 0.06*float64(len(c.place.cpu)) // its size is chosen for the loop, and each rank makes a whole matrix
 	}
-	return setup + loop*max(1, v.stretch)
+	return c.overhead() + loop
 }
