@@ -9,9 +9,10 @@
 // Steps come in twos where all lanes are within their rows (fast), and where each of them ends a row and begins another
 // (change); one by one where some have no row yet, or no more, and where one is left over.
 //
-// Memory has rows, arithmetic wants columns of the wavefront: 8 lanes in a vector, A being lanes 0 to 7 and B 8 to 15.
-// In between are pairs: a quarter of a vector is a pair of a row, even vectors have those of lanes 0 2 4 6 (8 10 12
-// 14), odd ones those of lanes 1 3 5 7 (9 11 13 15). UNPCKs turn pairs into columns and back.
+// Memory has rows, arithmetic wants columns of the wavefront: 8 lanes in a vector, A being the even lanes and B the odd ones. So the
+// lanes before those of B, and after those of A, are at the same places of the other vector, and only the others need shifting.
+// In between are pairs: a quarter of a vector is a pair of a row, even vectors have those of lanes 0 4 8 12 (1 5 9 13), odd ones those
+// of lanes 2 6 10 14 (3 7 11 15). UNPCKs turn pairs into columns and back.
 //
 //	Z0       quarter, in all elements             Z1       keep
 //	Z2  Z3   old values of this step, A, first and second column
@@ -42,7 +43,7 @@
 #define loads     0   // [16] pointers: row that the lane reads
 #define stores    128 // [16] pointers: row that the lane writes
 #define ending    256 // the last pair of a row
-#define counts    272 // bits: lanes whose first column counts for the largest change; from bit 16 on, second column
+#define counts    272 // bits, at PLACE: lanes whose first column counts for the largest change; from bit 16 on, second column
 #define steps     280 // steps a row
 #define rewind    288 // bytes from the pointer of lane 16 of a group to that of lane 0 of the next
 #define odd       296 // columns of the block in the last pair of a row: 1 or 0
@@ -80,22 +81,18 @@ GLOBL join<>(SB), RODATA|NOPTR, $128
 	VUNPCKHPD oa, ea, na1         \
 	VUNPCKLPD ob, eb, nb0         \
 	VUNPCKHPD ob, eb, nb1         \
-	VBROADCASTSD above0, Z22      \ // above: of a lane, what the lane before had two columns ago
+	VBROADCASTSD above0, Z22      \ // above A: what the lanes before, of B, had two columns ago; above B is Z8 and Z9
 	VBROADCASTSD above1, Z24      \
-	VALIGNQ $7, Z22, Z8, Z22      \
-	VALIGNQ $7, Z8, Z10, Z23      \
-	VALIGNQ $7, Z24, Z9, Z24      \
-	VALIGNQ $7, Z9, Z11, Z25      \
-	VBROADCASTSD below0, oa       \ // below: of a lane, what the lane after will have two columns ahead
+	VALIGNQ $7, Z22, Z10, Z22     \
+	VALIGNQ $7, Z24, Z11, Z24     \
+	VBROADCASTSD below0, oa       \ // below B: what the lanes after, of A, will have two columns ahead; below A is nb0 and nb1
 	VBROADCASTSD below1, ob       \
-	VALIGNQ $1, na0, nb0, ea      \
-	VALIGNQ $1, nb0, oa, oa       \
-	VALIGNQ $1, na1, nb1, eb      \
-	VALIGNQ $1, nb1, ob, ob       \
-	VADDPD ea, Z22, Z22           \ // above + below
-	VADDPD oa, Z23, Z23           \
-	VADDPD eb, Z24, Z24           \
-	VADDPD ob, Z25, Z25           \
+	VALIGNQ $1, na0, oa, oa       \
+	VALIGNQ $1, na1, ob, ob       \
+	VADDPD nb0, Z22, Z22          \ // above + below
+	VADDPD oa, Z8, Z23            \
+	VADDPD nb1, Z24, Z24          \
+	VADDPD ob, Z9, Z25            \
 	VADDPD xa1, Z22, Z22          \ // + right
 	VADDPD xb1, Z23, Z23          \
 	VADDPD na0, Z24, Z24          \
@@ -139,45 +136,45 @@ GLOBL join<>(SB), RODATA|NOPTR, $128
 	VPMAXUQ Z22, Z28, Z28         \
 	VPMAXUQ Z24, Z28, Z28
 
-// READ gets the next pair of lanes l, l+2, l+4 and l+6 by their pointers; x is z's quarter 0.
+// READ gets the next pair of lanes l, l+4, l+8 and l+12 by their pointers; x is z's quarter 0.
 #define READ(l, x, z) \
 	MOVQ (loads+8*l)(SP), AX              \
-	MOVQ (loads+8*l+16)(SP), BX           \
+	MOVQ (loads+8*l+32)(SP), BX           \
 	VMOVUPD 16(AX)(CX*8), x               \
 	VBROADCASTF64X2 16(BX)(CX*8), K1, z   \
-	MOVQ (loads+8*l+32)(SP), AX           \
-	MOVQ (loads+8*l+48)(SP), BX           \
+	MOVQ (loads+8*l+64)(SP), AX           \
+	MOVQ (loads+8*l+96)(SP), BX           \
 	VBROADCASTF64X2 16(AX)(CX*8), K2, z   \
 	VBROADCASTF64X2 16(BX)(CX*8), K3, z
 
 // WRITE puts this pair.
 #define WRITE(l, x, z) \
 	MOVQ (stores+8*l)(SP), AX             \
-	MOVQ (stores+8*l+16)(SP), BX          \
+	MOVQ (stores+8*l+32)(SP), BX          \
 	VMOVUPD x, (AX)(CX*8)                 \
 	VEXTRACTF64X2 $1, z, (BX)(CX*8)       \
-	MOVQ (stores+8*l+32)(SP), AX          \
-	MOVQ (stores+8*l+48)(SP), BX          \
+	MOVQ (stores+8*l+64)(SP), AX          \
+	MOVQ (stores+8*l+96)(SP), BX          \
 	VEXTRACTF64X2 $2, z, (AX)(CX*8)       \
 	VEXTRACTF64X2 $3, z, (BX)(CX*8)
 
 // READ2 gets two pairs from each of four rows; y is the lower half of z. WRITE2 puts them.
-#define READ2(m0, m2, m4, m6, y, z, second) \
+#define READ2(m0, m4, m8, m12, y, z, second) \
 	VMOVUPD m0, y                         \
-	VINSERTF64X4 $1, m2, z, z             \
-	VMOVUPD m4, Y22                       \
-	VINSERTF64X4 $1, m6, Z22, Z22         \
+	VINSERTF64X4 $1, m4, z, z             \
+	VMOVUPD m8, Y22                       \
+	VINSERTF64X4 $1, m12, Z22, Z22        \
 	VSHUFF64X2 $0xDD, Z22, z, second      \
 	VSHUFF64X2 $0x88, Z22, z, z
 
-#define WRITE2(m0, m2, m4, m6, y, z, second) \
+#define WRITE2(m0, m4, m8, m12, y, z, second) \
 	VMOVAPD z, Z22                        \
 	VPERMT2PD second, Z29, Z22            \
 	VPERMT2PD second, Z31, z              \
 	VMOVUPD Y22, m0                       \
-	VEXTRACTF64X4 $1, Z22, m2             \
-	VMOVUPD y, m4                         \
-	VEXTRACTF64X4 $1, z, m6
+	VEXTRACTF64X4 $1, Z22, m4             \
+	VMOVUPD y, m8                         \
+	VEXTRACTF64X4 $1, z, m12
 
 // Where a lane is, all being equally far from one another: OLD in its present row, NEW in its next one, d bytes on. END is aside.
 //	AX  R8   lane 0       R13 DX R14 R10   1, 3, 5 and 7 times the way from a lane to the next
@@ -236,11 +233,20 @@ GLOBL join<>(SB), RODATA|NOPTR, $128
 	VPMAXUQ Z24, Z28, K6, Z28     \
 	VPMAXUQ Z25, Z28, K7, Z28
 
+// PLACE is where a lane is among the 16 of A and B.
+#define PLACE(lane, place) \
+	MOVL lane, place              \
+	SHLL $4, place                \
+	ORL lane, place               \
+	SHRL $1, place                \
+	ANDL $15, place
+
 // LEFT makes left, the value at the left of the row that lane DX begins, its last new value. (The lane after it uses that as its upper
 // neighbour, but in the column that does not count.) It uses BX.
 #define LEFT(left) \
-	MOVL $1, BX                   \
-	SHLXQ DX, BX, BX              \
+	PLACE(DX, BX)                 \
+	MOVL $1, R14                  \
+	SHLXQ BX, R14, BX             \
 	KMOVB BX, K4                  \
 	SHRQ $8, BX                   \
 	KMOVB BX, K5                  \
@@ -260,7 +266,7 @@ GLOBL join<>(SB), RODATA|NOPTR, $128
 	CHANGES(xa0, xa1, xb0, xb1)   \
 	MOVL $0x10001, CX             \
 	SUBL odd(SP), CX              \
-	SHLL $lane, CX                \
+	SHLL $((lane>>1)+8*(lane&1)), CX \
 	NOTL CX                       \
 	MOVL CX, counts(SP)           \
 	COUNT                         \
@@ -269,10 +275,10 @@ done:
 // FIRST and SECOND are the two steps in which a lane ends its row and then the next one does, c bytes on; l0 to l15 is where lanes read and where they write. That lane
 // reads its next row already. In the second step the next one does too, from next on: quarter q of z.
 #define FIRST(c, lane, next, q, z, done, l0, l1, l2, l3, l4, l5, l6, l7, l8, l9, l10, l11, l12, l13, l14, l15) \
-	READ2(l0(c+16), l2(c+16), l4(c+16), l6(c+16), Y12, Z12, Z16) \
-	READ2(l1(c+16), l3(c+16), l5(c+16), l7(c+16), Y13, Z13, Z17) \
-	READ2(l8(c+16), l10(c+16), l12(c+16), l14(c+16), Y14, Z14, Z26) \
-	READ2(l9(c+16), l11(c+16), l13(c+16), l15(c+16), Y15, Z15, Z27) \
+	READ2(l0(c+16), l4(c+16), l8(c+16), l12(c+16), Y12, Z12, Z16) \
+	READ2(l2(c+16), l6(c+16), l10(c+16), l14(c+16), Y13, Z13, Z17) \
+	READ2(l1(c+16), l5(c+16), l9(c+16), l13(c+16), Y14, Z14, Z26) \
+	READ2(l3(c+16), l7(c+16), l11(c+16), l15(c+16), Y15, Z15, Z27) \
 	VINSERTF64X2 $q, next(c+32), z, z \
 	RELAX((c)(R12), (c+8)(R12), OLD16(c+16), OLD16(c+24), Z12, Z13, Z14, Z15, Z2, Z3, Z4, Z5, Z18, Z19, Z20, Z21) \
 	COUNTED(lane, Z2, Z3, Z4, Z5, done)
@@ -280,10 +286,10 @@ done:
 #define SECOND(c, lane, done, l0, l1, l2, l3, l4, l5, l6, l7, l8, l9, l10, l11, l12, l13, l14, l15) \
 	RELAX((c+16)(R12), (c+24)(R12), OLD16(c+32), OLD16(c+40), Z16, Z17, Z26, Z27, Z18, Z19, Z20, Z21, Z2, Z3, Z4, Z5) \
 	COUNTED(lane, Z18, Z19, Z20, Z21, done) \
-	WRITE2(l0(c), l2(c), l4(c), l6(c), Y12, Z12, Z16) \
-	WRITE2(l1(c), l3(c), l5(c), l7(c), Y13, Z13, Z17) \
-	WRITE2(l8(c), l10(c), l12(c), l14(c), Y14, Z14, Z26) \
-	WRITE2(l9(c), l11(c), l13(c), l15(c), Y15, Z15, Z27)
+	WRITE2(l0(c), l4(c), l8(c), l12(c), Y12, Z12, Z16) \
+	WRITE2(l2(c), l6(c), l10(c), l14(c), Y13, Z13, Z17) \
+	WRITE2(l1(c), l5(c), l9(c), l13(c), Y14, Z14, Z26) \
+	WRITE2(l3(c), l7(c), l11(c), l15(c), Y15, Z15, Z27)
 
 // PART puts what both have written aside where it belongs: the first pair of the one's next row, the last pair but one of the other's row, and the last
 // columns of both rows if there are any.
@@ -393,52 +399,52 @@ change:
 	LEAQ (R8)(R13*8), R9
 	LEAQ (R12)(CX*8), R12
 
-	FIRST(0, 0, NEW1, 0, Z17, first0, NEW0, OLD1, OLD2, OLD3, OLD4, OLD5, OLD6, OLD7, OLD8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
+	FIRST(0, 0, NEW1, 0, Z26, first0, NEW0, OLD1, OLD2, OLD3, OLD4, OLD5, OLD6, OLD7, OLD8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
 	BEGIN(0, Z9, NEW0(8))
 	MOVQ R8, R12                  // the row above lane 0
 	SUBQ R11, R12
 	SECOND(0, 1, second0, END0, END1, OLD2, OLD3, OLD4, OLD5, OLD6, OLD7, OLD8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
 	PART(NEW0(16), OLD0(0), OLD1(0), OLD1(16), even0)
 
-	BEGIN(1, Z9, NEW1(24))
-	FIRST(32, 2, NEW3, 1, Z17, first2, NEW0, NEW1, NEW2, OLD3, OLD4, OLD5, OLD6, OLD7, OLD8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
-	BEGIN(2, Z9, NEW2(40))
+	BEGIN(0, Z11, NEW1(24))
+	FIRST(32, 2, NEW3, 0, Z27, first2, NEW0, NEW1, NEW2, OLD3, OLD4, OLD5, OLD6, OLD7, OLD8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
+	BEGIN(1, Z9, NEW2(40))
 	SECOND(32, 3, second2, NEW0, NEW1, END0, END1, OLD4, OLD5, OLD6, OLD7, OLD8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
 	PART(NEW2(48), OLD2(32), OLD3(32), OLD3(48), even2)
 
-	BEGIN(3, Z9, NEW3(56))
-	FIRST(64, 4, NEW5, 2, Z17, first4, NEW0, NEW1, NEW2, NEW3, NEW4, OLD5, OLD6, OLD7, OLD8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
-	BEGIN(4, Z9, NEW4(72))
+	BEGIN(1, Z11, NEW3(56))
+	FIRST(64, 4, NEW5, 1, Z26, first4, NEW0, NEW1, NEW2, NEW3, NEW4, OLD5, OLD6, OLD7, OLD8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
+	BEGIN(2, Z9, NEW4(72))
 	SECOND(64, 5, second4, NEW0, NEW1, NEW2, NEW3, END0, END1, OLD6, OLD7, OLD8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
 	PART(NEW4(80), OLD4(64), OLD5(64), OLD5(80), even4)
 
-	BEGIN(5, Z9, NEW5(88))
-	FIRST(96, 6, NEW7, 3, Z17, first6, NEW0, NEW1, NEW2, NEW3, NEW4, NEW5, NEW6, OLD7, OLD8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
-	BEGIN(6, Z9, NEW6(104))
+	BEGIN(2, Z11, NEW5(88))
+	FIRST(96, 6, NEW7, 1, Z27, first6, NEW0, NEW1, NEW2, NEW3, NEW4, NEW5, NEW6, OLD7, OLD8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
+	BEGIN(3, Z9, NEW6(104))
 	SECOND(96, 7, second6, NEW0, NEW1, NEW2, NEW3, NEW4, NEW5, END0, END1, OLD8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
 	PART(NEW6(112), OLD6(96), OLD7(96), OLD7(112), even6)
 
-	BEGIN(7, Z9, NEW7(120))
-	FIRST(128, 8, NEW9, 0, Z27, first8, NEW0, NEW1, NEW2, NEW3, NEW4, NEW5, NEW6, NEW7, NEW8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
-	BEGIN(0, Z11, NEW8(136))
+	BEGIN(3, Z11, NEW7(120))
+	FIRST(128, 8, NEW9, 2, Z26, first8, NEW0, NEW1, NEW2, NEW3, NEW4, NEW5, NEW6, NEW7, NEW8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
+	BEGIN(4, Z9, NEW8(136))
 	SECOND(128, 9, second8, NEW0, NEW1, NEW2, NEW3, NEW4, NEW5, NEW6, NEW7, END0, END1, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
 	PART(NEW8(144), OLD8(128), OLD9(128), OLD9(144), even8)
 
-	BEGIN(1, Z11, NEW9(152))
-	FIRST(160, 10, NEW11, 1, Z27, first10, NEW0, NEW1, NEW2, NEW3, NEW4, NEW5, NEW6, NEW7, NEW8, NEW9, NEW10, OLD11, OLD12, OLD13, OLD14, OLD15)
-	BEGIN(2, Z11, NEW10(168))
+	BEGIN(4, Z11, NEW9(152))
+	FIRST(160, 10, NEW11, 2, Z27, first10, NEW0, NEW1, NEW2, NEW3, NEW4, NEW5, NEW6, NEW7, NEW8, NEW9, NEW10, OLD11, OLD12, OLD13, OLD14, OLD15)
+	BEGIN(5, Z9, NEW10(168))
 	SECOND(160, 11, second10, NEW0, NEW1, NEW2, NEW3, NEW4, NEW5, NEW6, NEW7, NEW8, NEW9, END0, END1, OLD12, OLD13, OLD14, OLD15)
 	PART(NEW10(176), OLD10(160), OLD11(160), OLD11(176), even10)
 
-	BEGIN(3, Z11, NEW11(184))
-	FIRST(192, 12, NEW13, 2, Z27, first12, NEW0, NEW1, NEW2, NEW3, NEW4, NEW5, NEW6, NEW7, NEW8, NEW9, NEW10, NEW11, NEW12, OLD13, OLD14, OLD15)
-	BEGIN(4, Z11, NEW12(200))
+	BEGIN(5, Z11, NEW11(184))
+	FIRST(192, 12, NEW13, 3, Z26, first12, NEW0, NEW1, NEW2, NEW3, NEW4, NEW5, NEW6, NEW7, NEW8, NEW9, NEW10, NEW11, NEW12, OLD13, OLD14, OLD15)
+	BEGIN(6, Z9, NEW12(200))
 	SECOND(192, 13, second12, NEW0, NEW1, NEW2, NEW3, NEW4, NEW5, NEW6, NEW7, NEW8, NEW9, NEW10, NEW11, END0, END1, OLD14, OLD15)
 	PART(NEW12(208), OLD12(192), OLD13(192), OLD13(208), even12)
 
-	BEGIN(5, Z11, NEW13(216))
+	BEGIN(6, Z11, NEW13(216))
 	FIRST(224, 14, NEW15, 3, Z27, first14, NEW0, NEW1, NEW2, NEW3, NEW4, NEW5, NEW6, NEW7, NEW8, NEW9, NEW10, NEW11, NEW12, NEW13, NEW14, OLD15)
-	BEGIN(6, Z11, NEW14(232))
+	BEGIN(7, Z9, NEW14(232))
 	SECOND(224, 15, second14, NEW0, NEW1, NEW2, NEW3, NEW4, NEW5, NEW6, NEW7, NEW8, NEW9, NEW10, NEW11, NEW12, NEW13, END0, END1)
 	PART(NEW14(240), OLD14(224), OLD15(224), OLD15(240), even14)
 
@@ -468,8 +474,6 @@ change:
 	MOVL AX, counts(SP)
 	LEAQ 16(R8), R13
 	MOVQ $17, R10                 // no lane ends a row or begins one
-	TESTQ $1, DI
-	JNZ step
 	JMP fast
 
 step:
@@ -506,11 +510,12 @@ notFirst:
 	IMULQ R11, R13
 	LEAQ 16(R8)(R13*1), R13
 notLast:
+	PLACE(DX, R14)
 	MOVL $0x10001, AX             // both columns count, or none
-	SHLXQ DX, AX, AX
+	SHLXQ R14, AX, AX
 	NOTL AX
 	ANDL counts(SP), AX
-	SHLXQ DX, BX, BX
+	SHLXQ R14, BX, BX
 	ORL BX, AX
 	MOVL AX, counts(SP)
 	CMPQ R10, $16
@@ -532,22 +537,23 @@ endRow:
 	MOVQ AX, loads(SP)(R10*8)
 	LEAQ -16(R8)(R11*1), R8
 	DECQ R9
+	PLACE(R10, R14)
 	MOVL $0x10001, AX
 	SUBQ odd(SP), AX
-	SHLXQ R10, AX, AX
+	SHLXQ R14, AX, AX
 	NOTL AX
 	ANDL AX, counts(SP)
 
 relax:
 	READ(0, X12, Z12)
-	READ(1, X13, Z13)
-	READ(8, X14, Z14)
-	READ(9, X15, Z15)
+	READ(2, X13, Z13)
+	READ(1, X14, Z14)
+	READ(3, X15, Z15)
 	RELAX((R12)(CX*8), 8(R12)(CX*8), (R13)(CX*8), 8(R13)(CX*8), Z12, Z13, Z14, Z15, Z2, Z3, Z4, Z5, Z18, Z19, Z20, Z21)
 	WRITE(0, X12, Z12)
-	WRITE(1, X13, Z13)
-	WRITE(8, X14, Z14)
-	WRITE(9, X15, Z15)
+	WRITE(2, X13, Z13)
+	WRITE(1, X14, Z14)
+	WRITE(3, X15, Z15)
 	TESTQ R15, R15
 	JZ tracked
 	CHANGES(Z2, Z3, Z4, Z5)
@@ -573,8 +579,6 @@ ended:
 	JEQ last
 	CMPQ R9, $0
 	JLT step                      // some lanes of this group are idle
-	TESTQ $1, DI
-	JNZ step
 	JMP fast
 last:
 	TESTQ SI, SI                  // there was no group to begin: all rows have ended
@@ -582,8 +586,10 @@ last:
 	JMP step
 
 fast:
-	// All lanes are within rows of one group, which are as far from one another as their pointers: two steps at a time.
-	// R12 is then the pointer to the value above lane 0.
+	// All lanes are within rows of one group, which are as far from one another as their pointers: two steps at a time, and last the one that may be
+	// left over. R12 is then the pointer to the value above lane 0.
+	CMPQ DI, $1
+	JEQ step
 	MOVQ R12, saved(SP)
 	MOVQ R13, (saved+8)(SP)
 	MOVQ loads(SP), AX
@@ -592,11 +598,12 @@ fast:
 	WAYS
 	LEAQ (AX)(R13*8), BX
 	LEAQ (CX)(DI*2), CX
+	DECQ DI                       // one less is left: 0 or -1 behind the last two
 twoSteps:
-	READ2(OLD0(16), OLD2(16), OLD4(16), OLD6(16), Y12, Z12, Z16)
-	READ2(OLD1(16), OLD3(16), OLD5(16), OLD7(16), Y13, Z13, Z17)
-	READ2(OLD8(16), OLD10(16), OLD12(16), OLD14(16), Y14, Z14, Z26)
-	READ2(OLD9(16), OLD11(16), OLD13(16), OLD15(16), Y15, Z15, Z27)
+	READ2(OLD0(16), OLD4(16), OLD8(16), OLD12(16), Y12, Z12, Z16)
+	READ2(OLD2(16), OLD6(16), OLD10(16), OLD14(16), Y13, Z13, Z17)
+	READ2(OLD1(16), OLD5(16), OLD9(16), OLD13(16), Y14, Z14, Z26)
+	READ2(OLD3(16), OLD7(16), OLD11(16), OLD15(16), Y15, Z15, Z27)
 	RELAX((R12), 8(R12), OLD16(16), OLD16(24), Z12, Z13, Z14, Z15, Z2, Z3, Z4, Z5, Z18, Z19, Z20, Z21)
 	TESTQ R15, R15
 	JZ firstTracked
@@ -609,17 +616,22 @@ firstTracked:
 	CHANGES(Z18, Z19, Z20, Z21)
 	ALLCOUNT
 secondTracked:
-	WRITE2(OLD0(0), OLD2(0), OLD4(0), OLD6(0), Y12, Z12, Z16)
-	WRITE2(OLD1(0), OLD3(0), OLD5(0), OLD7(0), Y13, Z13, Z17)
-	WRITE2(OLD8(0), OLD10(0), OLD12(0), OLD14(0), Y14, Z14, Z26)
-	WRITE2(OLD9(0), OLD11(0), OLD13(0), OLD15(0), Y15, Z15, Z27)
+	WRITE2(OLD0(0), OLD4(0), OLD8(0), OLD12(0), Y12, Z12, Z16)
+	WRITE2(OLD2(0), OLD6(0), OLD10(0), OLD14(0), Y13, Z13, Z17)
+	WRITE2(OLD1(0), OLD5(0), OLD9(0), OLD13(0), Y14, Z14, Z26)
+	WRITE2(OLD3(0), OLD7(0), OLD11(0), OLD15(0), Y15, Z15, Z27)
 	ADDQ $32, AX
 	ADDQ $32, BX
 	ADDQ $32, R12
 	SUBQ $2, DI
-	JNZ twoSteps
+	JGT twoSteps
 	MOVQ saved(SP), R12
 	MOVQ (saved+8)(SP), R13
+	INCQ DI
+	JZ endGroup
+	SUBQ $2, CX
+	MOVQ $17, R10                 // no lane ends a row or begins one
+	JMP step
 
 endGroup:
 	ADDQ rewind(SP), R8
