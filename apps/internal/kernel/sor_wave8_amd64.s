@@ -1,12 +1,11 @@
 #include "textflag.h"
 
-// wave8 is wave16 (sor_wave16_amd64.s) with 8 lanes, for processors whose vectors have 4 elements: A is lanes 0 to 3, B
-// 4 to 7. What differs is noted here.
+// wave8 is wave16 (sor_wave16_amd64.s) with 8 lanes, for processors whose vectors have 4 elements. What differs is noted here.
 //
-// Half of a vector is a pair of a row: even vectors have those of lanes 0 and 2 (4 and 6), odd ones those of lanes 1 and 3 (5 and 7).
-// What is below the lanes is the next pair of the lanes after them: as pairs, that is the odd vector, and an even one that is half of A and
-// half of B. So it is made of pairs, by one instruction less than columns would take. What is above them is made of columns: new pairs would be there
-// later, and that time would add to the chain.
+// Half of a vector is a pair of a row: even vectors have those of lanes 0 and 4 (1 and 5), odd ones those of lanes 2 and 6 (3 and 7).
+// What is below B is the next pair of the lanes after them: as pairs, that is the odd vector of A, and an even one with the row below the lanes
+// in place of lane 0. So it is made of pairs, by two instructions less than columns would take. What is above A is made of columns: new pairs
+// would be there later, and that time would add to the chain.
 //
 //	Y2  Y3   old values of this step, A, first and second column
 //	Y4  Y5   the same, B
@@ -31,7 +30,7 @@
 #define quarters  192  // [4] float64, and the other weight
 #define keeps     224
 #define most      256  // [4] largest |new - old|, as bits
-#define firsts    288  // [8] all bits, in lanes whose first column counts for that, or none; and their second column
+#define firsts    288  // [8] all bits, at PLACE, in lanes whose first column counts for that, or none; and their second column
 #define seconds   352
 #define nowhere   416  // [1064] float64: what idle lanes write
 
@@ -73,55 +72,56 @@ GLOBL unsigned<>(SB), RODATA|NOPTR, $32
 	VUNPCKLPD c1, c0, Y10         \
 	VUNPCKHPD c1, c0, Y11
 
-// FETCH and WRITE get and put two vectors of pairs by the pointers of lanes l to l+3.
+// FETCH and WRITE get and put two vectors of pairs by the pointers of lanes l, l+2, l+4 and l+6.
 #define FETCH(l, x, y, xx, yy) \
 	MOVQ (loads+8*l)(SP), AX      \
-	MOVQ (loads+8*l+16)(SP), BX   \
+	MOVQ (loads+8*l+32)(SP), BX   \
 	READ(16(AX)(CX*8), 16(BX)(CX*8), x, y) \
-	MOVQ (loads+8*l+8)(SP), AX    \
-	MOVQ (loads+8*l+24)(SP), BX   \
+	MOVQ (loads+8*l+16)(SP), AX   \
+	MOVQ (loads+8*l+48)(SP), BX   \
 	READ(16(AX)(CX*8), 16(BX)(CX*8), xx, yy)
 
 #define WRITE(l, c0, c1) \
 	PAIRS(c0, c1)                 \
 	MOVQ (stores+8*l)(SP), AX     \
-	MOVQ (stores+8*l+8)(SP), BX   \
+	MOVQ (stores+8*l+16)(SP), BX  \
 	VMOVUPD X10, (AX)(CX*8)       \
 	VMOVUPD X11, (BX)(CX*8)       \
-	MOVQ (stores+8*l+16)(SP), AX  \
-	MOVQ (stores+8*l+24)(SP), BX  \
+	MOVQ (stores+8*l+32)(SP), AX  \
+	MOVQ (stores+8*l+48)(SP), BX  \
 	VEXTRACTF128 $1, Y10, (AX)(CX*8) \
 	VEXTRACTF128 $1, Y11, (BX)(CX*8)
 
-// ABOVE gets what is above the lanes, what the lane before had two columns ago: A in Y6 and Y10, first and second column, and B in Y8 and Y11.
+// PLACE is where a lane is among the 8 of A and B.
+#define PLACE(lane, place) \
+	MOVL lane, place              \
+	SHLL $3, place                \
+	ORL lane, place               \
+	SHRL $1, place                \
+	ANDL $7, place
+
+// ABOVE gets what is above A, what the lanes before, of B, had two columns ago: in Y11 and Y10, first and second column. Above B is what A had: Y6 and Y7.
 // above0 and above1 point at the values above lane 0.
 #define ABOVE(above0, above1) \
-	VPERM2F128 $0x21, Y9, Y7, Y11 \
-	VSHUFPD $5, Y9, Y11, Y11      \
 	VMOVDDUP above1, X10          \
-	VINSERTF128 $1, X7, Y10, Y10  \
-	VSHUFPD $5, Y7, Y10, Y10      \
-	VPERM2F128 $0x21, Y8, Y6, Y0  \
-	VSHUFPD $5, Y8, Y0, Y8        \
-	VMOVDDUP above0, X1           \
-	VINSERTF128 $1, X6, Y1, Y1    \
-	VSHUFPD $5, Y6, Y1, Y6
+	VINSERTF128 $1, X9, Y10, Y10  \
+	VSHUFPD $5, Y9, Y10, Y10      \
+	VMOVDDUP above0, X11          \
+	VINSERTF128 $1, X8, Y11, Y11  \
+	VSHUFPD $5, Y8, Y11, Y11
 
-// RELAX does a step, after ABOVE. Y0 has the pairs of lane 6 and below lane 7.
+// RELAX does a step, after ABOVE. Y0 has the pairs of lane 4 and below lane 7.
 #define RELAX \
-	VUNPCKLPD Y0, Y15, Y1         \ // above + below: of a lane, what the lane after will have two columns ahead
-	VUNPCKHPD Y0, Y15, Y0         \
-	VADDPD Y1, Y8, Y8             \
-	VADDPD Y0, Y11, Y11           \
-	VPERM2F128 $0x21, Y14, Y12, Y0 \
-	VUNPCKLPD Y0, Y13, Y1         \
+	VUNPCKLPD Y0, Y13, Y1         \ // below B: what the lanes after, of A, will have two columns ahead
 	VUNPCKHPD Y0, Y13, Y0         \
-	VADDPD Y1, Y6, Y6             \
-	VADDPD Y0, Y10, Y10           \
-	VUNPCKLPD Y13, Y12, Y0        \ // old values of the next step
-	VUNPCKHPD Y13, Y12, Y12       \
-	VUNPCKLPD Y15, Y14, Y1        \
+	VADDPD Y1, Y6, Y8             \ // above + below
+	VUNPCKLPD Y15, Y14, Y1        \ // old values of the next step, which are below A, too
 	VUNPCKHPD Y15, Y14, Y14       \
+	VADDPD Y1, Y11, Y6            \
+	VADDPD Y0, Y7, Y11            \
+	VADDPD Y14, Y10, Y10          \
+	VUNPCKLPD Y13, Y12, Y0        \
+	VUNPCKHPD Y13, Y12, Y12       \
 	VADDPD Y3, Y6, Y6             \ // + right
 	VADDPD Y5, Y8, Y8             \
 	VADDPD Y0, Y10, Y10           \
@@ -253,7 +253,7 @@ step:
 	LEAQ -1(R10), DX
 	MOVQ loads(SP)(DX*8), AX
 	LEAQ lane<>+56(SB), BX
-	MOVQ DX, R14
+	PLACE(DX, R14)
 	NEGQ R14
 	VBROADCASTSD -8(AX)(CX*8), Y10
 	VMOVUPD (BX)(R14*8), Y11
@@ -271,8 +271,9 @@ step:
 	XORL BX, BX
 active:
 	MOVQ R14, stores(SP)(DX*8)
-	MOVQ BX, firsts(SP)(DX*8)     // both columns count, or none
-	MOVQ BX, seconds(SP)(DX*8)
+	PLACE(DX, R14)
+	MOVQ BX, firsts(SP)(R14*8)    // both columns count, or none
+	MOVQ BX, seconds(SP)(R14*8)
 	TESTQ DX, DX
 	JNZ notFirst                  // lane 0 changes the row above
 	MOVQ AX, R12
@@ -297,11 +298,12 @@ endRow:
 	LEAQ (CX*8), BX
 	SUBQ BX, R14
 	MOVQ R14, stores(SP)(R10*8)
+	PLACE(R10, R14)
 	XORQ AX, AX
-	MOVQ AX, seconds(SP)(R10*8)
+	MOVQ AX, seconds(SP)(R14*8)
 	CMPQ odd(SP), $0
 	JNE lastCounts
-	MOVQ AX, firsts(SP)(R10*8)
+	MOVQ AX, firsts(SP)(R14*8)
 lastCounts:
 	CMPQ R9, AX
 	CMOVQLT R9, AX
@@ -313,9 +315,9 @@ lastCounts:
 
 relax:
 	FETCH(0, X12, Y12, X13, Y13)
-	FETCH(4, X14, Y14, X15, Y15)
+	FETCH(1, X14, Y14, X15, Y15)
 	ABOVE((R12)(CX*8), 8(R12)(CX*8))
-	VEXTRACTF128 $1, Y14, X0
+	VEXTRACTF128 $1, Y12, X0
 	VINSERTF128 $1, (R13)(CX*8), Y0, Y0
 	RELAX
 	TESTQ R15, R15
@@ -329,7 +331,7 @@ relax:
 tracked:
 	NEXT
 	WRITE(0, Y6, Y7)
-	WRITE(4, Y8, Y9)
+	WRITE(1, Y8, Y9)
 	CMPQ R10, $8
 	JGE ended
 	CMPQ odd(SP), $0
@@ -368,11 +370,11 @@ fast:
 	LEAQ (CX)(DI*2), CX
 fastStep:
 	ABOVE((R12), 8(R12))
-	READ2(16(AX), (AX)(R13*2), X12, Y12)
-	READ2(16(AX)(R13*1), (AX)(DX*1), X13, Y13)
-	READ2(16(AX)(R13*4), (AX)(DX*2), X14, Y14)
-	READ2(16(AX)(R14*1), (AX)(R10*1), X15, Y15)
-	READ2(16(AX)(DX*2), (AX)(R13*8), X0, Y0)
+	READ2(16(AX), (AX)(R13*4), X12, Y12)
+	READ2(16(AX)(R13*2), (AX)(DX*2), X13, Y13)
+	READ2(16(AX)(R13*1), (AX)(R14*1), X14, Y14)
+	READ2(16(AX)(DX*1), (AX)(R10*1), X15, Y15)
+	READ2(16(AX)(R13*4), (AX)(R13*8), X0, Y0)
 	RELAX
 	TESTQ R15, R15
 	JZ fastTracked
@@ -382,13 +384,13 @@ fastTracked:
 	NEXT
 	PAIRS(Y6, Y7)
 	VMOVUPD X10, (AX)
-	VMOVUPD X11, (AX)(R13*1)
-	VEXTRACTF128 $1, Y10, (AX)(R13*2)
-	VEXTRACTF128 $1, Y11, (AX)(DX*1)
+	VMOVUPD X11, (AX)(R13*2)
+	VEXTRACTF128 $1, Y10, (AX)(R13*4)
+	VEXTRACTF128 $1, Y11, (AX)(DX*2)
 	PAIRS(Y8, Y9)
-	VMOVUPD X10, (AX)(R13*4)
-	VMOVUPD X11, (AX)(R14*1)
-	VEXTRACTF128 $1, Y10, (AX)(DX*2)
+	VMOVUPD X10, (AX)(R13*1)
+	VMOVUPD X11, (AX)(DX*1)
+	VEXTRACTF128 $1, Y10, (AX)(R14*1)
 	VEXTRACTF128 $1, Y11, (AX)(R10*1)
 	ADDQ $16, AX
 	ADDQ $16, R12
