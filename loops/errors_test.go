@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -306,6 +307,12 @@ func TestMatrix(t *testing.T) {
 	require.NoError(t, v.Unpack(loops.Span(1, 3), packed[1:]))
 	assert.Equal(t, []float64{0, 0, 0, 3, 4, 5, 6, 7, 8, 0, 0, 0}, v.Data())
 	require.ErrorContains(t, v.Unpack(loops.Span(1, 2), packed[1:]), "take 24 bytes, got 48")
+	for _, column := range []int{0, 1, 7, 8, 13} {
+		at := loops.NewMatrixAt(5, 20, column)
+		assert.Zero(t, uintptr(unsafe.Pointer(&at.Data()[column]))%64, "column %d begins a line", column)
+		assert.Len(t, at.Data(), 100)
+		assert.Equal(t, 100, cap(at.Data()))
+	}
 	assert.Panics(t, func() { loops.NewMatrix(-1, 2) })
 	assert.Panics(t, func() { loops.NewMatrix(1<<32, 1<<32) })
 	assert.Panics(t, func() { u.Part(0, loops.Span(1, 4)) }, "columns do not go on in the next row")

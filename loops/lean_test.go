@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"shiftwork/comm"
+	"shiftwork/comm/local"
 	"shiftwork/comm/sim"
 	"shiftwork/lb"
 	"shiftwork/loops"
@@ -27,7 +28,7 @@ func (x relaxation) lean(c comm.Comm, cfg lb.Config, each float64, want []*loops
 		Reach: x.reach,
 		Body: func(rows, strip loops.Range) {
 			x.body(u, rows, strip)
-			if rows.Lo == before.rows.Lo-1 && strip.Lo == before.strip.Lo-x.reach {
+			if rows.Lo == before.rows.Lo-1 && strip.Lo <= before.strip.Lo-x.reach {
 				batched++
 			}
 			before.rows, before.strip = rows, strip
@@ -84,10 +85,10 @@ func TestLeaningIsTheSerialLoop(t *testing.T) {
 		ranks := rapid.IntRange(2, 5).Draw(t, "ranks")
 		x := relaxation{
 			rows:   ranks*32*rapid.IntRange(1, 4).Draw(t, "lean") + rapid.IntRange(0, 50).Draw(t, "rows"),
-			cols:   rapid.IntRange(1, 12).Draw(t, "cols"),
+			cols:   rapid.OneOf(rapid.IntRange(1, 12), rapid.IntRange(64, 140)).Draw(t, "cols"),
 			arrays: rapid.IntRange(1, 2).Draw(t, "arrays"),
 			sweeps: rapid.IntRange(0, 60).Draw(t, "sweeps"),
-			block:  rapid.IntRange(0, 5).Draw(t, "block"),
+			block:  rapid.OneOf(rapid.IntRange(0, 5), rapid.IntRange(64, 70)).Draw(t, "block"),
 			reach:  rapid.IntRange(1, 4).Draw(t, "reach"),
 		}
 		x.weights = drawWeights(t, x.span())
@@ -112,6 +113,34 @@ func TestLeaningIsTheSerialLoop(t *testing.T) {
 	require.Positive(t, leaned)
 	require.Positive(t, moved)
 	require.Positive(t, batched)
+}
+
+// Where strips are wide, all of their parts, in all sweeps and tiles, begin at an even distance from the first column, and so with a vector if the matrix lets the first column
+// do so. Narrow ones go no farther to the left than they must.
+func TestWideStripsBeginWithVectors(t *testing.T) {
+	const rows, cols, first = 300, 502, 1
+	for _, c := range []struct {
+		block, tile int
+		even        bool
+	}{{130, 1 << 20, true}, {130, 1 << 14, true}, {60, 1 << 20, false}} {
+		t.Run(fmt.Sprintf("%d columns, %d bytes", c.block, c.tile), func(t *testing.T) {
+			defer loops.SetTile(c.tile)()
+			u, begins := loops.NewMatrixAt(rows, cols, first), map[int]bool{}
+			require.NoError(t, local.Run(1, func(rank comm.Comm) error {
+				_, err := loops.DOACROSS{
+					Outer: 100, Rows: loops.Span(1, rows-1), Strip: loops.Span(first, cols-1), Block: c.block, Reach: 1, Arrays: []loops.Array{u},
+					Body: func(_, strip loops.Range) { begins[strip.Lo] = true },
+				}.Run(rank, lb.Config{})
+				return err
+			}))
+			require.Greater(t, len(begins), (cols-2)/c.block+1, "strips of later sweeps lie to the left of the first one's")
+			odd := 0
+			for lo := range begins {
+				odd += (lo - first) % 2
+			}
+			assert.Equal(t, c.even, odd == 0, "%d of %d begin between vectors", odd, len(begins))
+		})
+	}
 }
 
 // Blocks begin to lean by a dozen rows, and later farther: a rank then has nothing of the rows that it comes to, neither strips nor what is beside them.

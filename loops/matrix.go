@@ -66,11 +66,18 @@ type Matrix struct {
 }
 
 // NewMatrix returns a zero matrix of rows x cols. It panics if that is not a size, and if there is no address space for it.
-func NewMatrix(rows, cols int) *Matrix {
+func NewMatrix(rows, cols int) *Matrix { return NewMatrixAt(rows, cols, 0) }
+
+// NewMatrixAt is NewMatrix where, in row 0, the given column begins a cache line: the first that a loop computes, such as 1 where column 0 is fixed. If rows are
+// whole vectors long, those that are read and written from there on seldom lie across the ends of lines, which costs a loop bound by its vectors up to 4%.
+func NewMatrixAt(rows, cols, column int) *Matrix {
 	if rows < 0 || cols < 0 || cols > 0 && rows > math.MaxInt/8/cols {
 		panic(fmt.Sprintf("loops.NewMatrix: %d x %d", rows, cols))
 	}
-	m := &Matrix{rows: rows, cols: cols, data: make([]float64, rows*cols)}
+	const line = machine.CacheLine / 8 // elements
+	data := make([]float64, rows*cols+line-1)
+	before := (2*line - column%line - machine.Misaligned(comm.BytesOf(data), machine.CacheLine)/8) % line
+	m := &Matrix{rows: rows, cols: cols, data: data[before : before+rows*cols : before+rows*cols]}
 	// A strip touches a little of every row, which lie pages apart: with pages of 4 KiB each row costs an entry of the TLB, and large matrices
 	// have more rows than it has entries.
 	machine.HugePages(comm.BytesOf(m.data))

@@ -88,7 +88,7 @@ func run(c comm.Comm, f *flags) error {
 	if err := frame.CheckMemory(c, &f.Shared, grids...); err != nil {
 		return err
 	}
-	u := loops.NewMatrix(n, m)
+	u := loops.NewMatrixAt(n, m, 1)
 	if err := frame.Agree(c, grid.read(first, u.Data())); err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package machine
 
 import (
 	"os"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,7 +24,7 @@ func advise(b []byte, advice int) {
 		return
 	}
 	page := os.Getpagesize()
-	before := int(-addressOf(b) & uintptr(page-1))
+	before := (page - Misaligned(b, page)) % page
 	if before >= len(b) {
 		return
 	}
@@ -34,5 +33,3 @@ func advise(b []byte, advice int) {
 		_ = unix.Madvise(b, advice)
 	}
 }
-
-func addressOf(b []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(b))) }

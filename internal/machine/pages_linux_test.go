@@ -3,6 +3,7 @@ package machine
 import (
 	"os"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,7 +15,7 @@ func resident(t *testing.T, memory []byte) []byte {
 	t.Helper()
 	page := os.Getpagesize()
 	in := make([]byte, len(memory)/page)
-	_, _, code := unix.Syscall(unix.SYS_MINCORE, addressOf(memory), uintptr(len(memory)), addressOf(in))
+	_, _, code := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&memory[0])), uintptr(len(memory)), uintptr(unsafe.Pointer(&in[0])))
 	require.Zero(t, code)
 	return in
 }

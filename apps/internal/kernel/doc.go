@@ -44,19 +44,20 @@
 //	lane 2          7  8  9 10  11
 //
 // up of lane k is what lane k-1 computed two columns ago, down what lane k+1 will find as its centre two columns ahead;
-// both are a vector shifted by one lane, with a value from the row above lane 0 or below the last one at the end. Memory has
-// rows and the vectors have columns, so pairs are transposed on the way in and out. The last pair of a row has one
+// even lanes are one vector and odd lanes the other, so both are the other vector: as it is, or shifted by one place, with a value from the row
+// above lane 0 or below the last one at the end. Memory has rows and the vectors have columns, so pairs are transposed on the way in and out. The last pair of a row has one
 // column of the block, or none: its time is the price of changing the row. In blocks of less than 32 columns (16) the first
 // lane would catch up with the last one; eight lanes may still do where sixteen are too many. In narrower blocks, in the left-over rows of a block if they are less than six (three), on other
 // processors, and for strides of 2 more than a multiple of 512 (the rows in work fall into one set of the first-level
 // cache) the portable wavefront does the work.
 //
-// What limits it: in a step of 32 points the arithmetic is 24 vector operations with AVX-512, and some 30 more move values between
-// rows and columns and from lane to lane; the chain of a pair (twice add, multiply, add) is shorter than these take.
-// With AVX2 a step has 16 points, the same 24 operations, 30 that move, and 8 stores. Its chain is 21 cycles of a Zen 3, as adds and shuffles pass values on a
-// cycle late; it takes 25, without any stores 23.
-// Whole rows of 8 MB come from the third-level cache at nearly the same speed. Times a point on one core of a Zen 5
-// server with AVX-512 and of a Zen 3 server with AVX2, as parts of RelaxPlain's, whose 4 to 5 ns, and 5.7, are the chain alone:
+// What limits it: in a step of 32 points the arithmetic is 24 vector operations with AVX-512, and 24 more move values between
+// rows and columns and from lane to lane, 20 of them on the one port that Intel has for that. A step takes some 31 cycles of a Xeon, where the chain of a pair (twice
+// add, multiply, add) alone would take 23. With AVX2 a step has 16 points, the same 24 operations, 20 that move, and 8 stores.
+// A block whose first column does not begin a 16-byte vector takes 3 to 4% longer: pairs then lie across the ends of cache lines twice as often.
+// Whole rows of 8 MB come from the third-level cache at nearly the same speed on a Zen, on that Xeon they take 1.3 times as long. Times a point on one core of a Zen 5
+// server with AVX-512 and of a Zen 3 server with AVX2, as parts of RelaxPlain's, whose 4 to 5 ns, and 5.7, are the chain alone. They were taken when the lanes of a vector were
+// neighbours; since they alternate a step takes 0.93 of the time with AVX-512, and 0.90 with AVX2, on the Xeon:
 //
 //	rows x columns   portable   AVX-512   AVX-512, tracking   portable   AVX2   AVX2, tracking
 //	1000 x 1000      1/6        1/20      1/16                1/5        1/10   1/7
