@@ -15,7 +15,7 @@ import (
 )
 
 type waitFlags struct {
-	Place []string `placeholder:"PLACE" help:"Where: own (a core for each rank), shared (both on one), unaware (the same, and mpirun does not know), loaded (both on one that a load competes for), quota (40% of a core each, periods of 100 ms), quota10 (of 10 ms), network (100 Mbit/s); several with commas (default: all)."`
+	Place []string `placeholder:"PLACE" help:"Where: own (a core for each rank), shared (both on one), unaware (the same, and mpirun does not know), loaded (both on one that a load competes for), quota (40% of a core each, periods of 100 ms), quota10 (of 10 ms), four and four10 (the same with four ranks, on cores that the system chooses), network (100 Mbit/s); several with commas (default: all)."`
 	Ways  []string `default:"auto,block" placeholder:"WAY" help:"How to wait, as in go doc ./comm/mpi; the first is held against each of the others. WAY@FOLDER is one of the sor in another folder (default ${default})."`
 	Most  float64  `default:"150" placeholder:"SECONDS" help:"About how long a place may take: runs are made as short as that wants, and where they turn out longer there are fewer rounds (default ${default})."`
 }
@@ -68,6 +68,10 @@ var places = []place{
 		workplaces: &cluster.Config{CPU: []float64{0.4, 0.4}, Period: 100 * time.Millisecond}},
 	{name: "quota10", says: "40% of a core each, periods of 10 ms", n: 1000, sweeps: 4000,
 		workplaces: &cluster.Config{CPU: []float64{0.4, 0.4}, Period: 10 * time.Millisecond}},
+	{name: "four", says: "four workstations with 40%, of 100 ms", n: 1000, sweeps: 4000,
+		workplaces: &cluster.Config{CPU: []float64{0.4, 0.4, 0.4, 0.4}, Period: 100 * time.Millisecond}},
+	{name: "four10", says: "four workstations with 40%, of 10 ms", n: 1000, sweeps: 4000,
+		workplaces: &cluster.Config{CPU: []float64{0.4, 0.4, 0.4, 0.4}, Period: 10 * time.Millisecond}},
 	{name: "network", says: "a core for each rank, 100 Mbit/s between them", n: 1000, sweeps: 800,
 		workplaces: &cluster.Config{CPU: []float64{1, 1}, Unlimited: true, Pin: true, Network: true, Bandwidth: 100e6}},
 }
@@ -91,7 +95,7 @@ func (b *bench) waits(ctx context.Context, f waitFlags) error {
 	}
 	for _, name := range f.Place {
 		if !slices.ContainsFunc(places, func(p place) bool { return p.name == name }) {
-			return refuse("--place=%s: own, shared, unaware, loaded, quota, quota10 and network are accepted", name)
+			return refuse("--place=%s: own, shared, unaware, loaded, quota, quota10, four, four10 and network are accepted", name)
 		}
 	}
 	if err := b.quiet(); err != nil {
