@@ -28,7 +28,7 @@ func (x relaxation) lean(c comm.Comm, cfg lb.Config, each float64, want []*loops
 		Reach: x.reach,
 		Body: func(rows, strip loops.Range) {
 			x.body(u, rows, strip)
-			if rows.Lo == before.rows.Lo-1 && strip.Lo <= before.strip.Lo-x.reach {
+			if left := before.strip.Lo - strip.Lo; rows.Lo == before.rows.Lo-1 && (left == x.reach || left == x.reach+x.reach%2) { // as wide strips do
 				batched++
 			}
 			before.rows, before.strip = rows, strip

@@ -103,5 +103,6 @@ func TestBadUsageIsRefused(t *testing.T) {
 		for _, ranks := range []int{-1, 1, 1 << 20} {
 			assert.ErrorIs(t, b.scaling(t.Context(), scalingFlags{Ranks: ranks}), errRefused)
 		}
+		assert.ErrorContains(t, b.scaling(t.Context(), scalingFlags{Ranks: 2, Kernel: "/nonexistent"}), "--kernel=/nonexistent")
 	}
 }

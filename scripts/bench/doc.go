@@ -3,7 +3,7 @@
 //	bench c         sor and mm, also built with OpenBLAS, against plain C and MPI with static blocks, with and without a competing load
 //	bench hooks     sor and mm with hooks that never interact against the same loops without any hook
 //	bench waits     our waits against MPI's blocking calls, where waiting matters
-//	bench scaling   ranks on a core each (--ranks, two) against as many times the serial speed, and against as many serial copies at once
+//	bench scaling   ranks on a core each (--ranks, two) against as many times the serial speed, against as many serial copies at once, and against the serial kernel
 //	bench blas      mm with OpenBLAS against OpenBLAS's dgemm by itself
 //
 // Run it in the root of the repository after make build, with . scripts/env.sh before go run; make bench-c and make bench-hooks do that

@@ -28,6 +28,11 @@ type alone struct {
 // scaling holds ranks, each on a core, against the serial program: alone, and as many times at once as there are ranks, which is what cores can do
 // that share caches and memory; and against the kernel alone, without the batches of sweeps that the serial program has as well.
 func (b *bench) scaling(ctx context.Context, f scalingFlags) error {
+	if f.Kernel != "" {
+		if _, err := os.Stat(filepath.Join(f.Kernel, "sor")); err != nil {
+			return refuse("--kernel=%s: %v (a folder with sor and mm is accepted, built with go build -tags upright)", f.Kernel, err)
+		}
+	}
 	cores, err := wholeCores()
 	if err != nil {
 		return err
@@ -40,9 +45,6 @@ func (b *bench) scaling(ctx context.Context, f scalingFlags) error {
 		{fmt.Sprint(f.Ranks, " copies"), "of as many copies at once", b.bin, cores[:f.Ranks]},
 	}
 	if f.Kernel != "" {
-		if _, err := os.Stat(filepath.Join(f.Kernel, "sor")); err != nil {
-			return refuse("--kernel=%s: %v (a folder with sor and mm is accepted, built with go build -tags upright)", f.Kernel, err)
-		}
 		limits = append(limits, alone{"kernel", fmt.Sprintf("of %d times the kernel", f.Ranks), f.Kernel, cores[1:2]})
 	}
 	if err := b.quiet(); err != nil {
