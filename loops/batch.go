@@ -1,10 +1,6 @@
 package loops
 
-import (
-	"slices"
-
-	"shiftwork/internal/machine"
-)
+import "shiftwork/internal/machine"
 
 // A sweep over more rows than the cache holds is bound by the memory, and so are many sweeps one after the other. While blocks
 // lean, a strip can be swept several times in a row: README.md, "Several sweeps in a batch".
@@ -113,29 +109,36 @@ func (x *across) next() batch {
 	}
 	b.after = x.lean.after
 	b.skew = x.d.Reach
-	if whole := x.whole(b.skew, x.width); slantShare*(b.count-1)*whole <= x.width {
-		b.skew = whole
+	if skew := roundUp(b.skew, x.vector); x.width >= max(wideStrip, slantShare*(b.count-1)*skew) {
+		b.skew = skew
 	}
 	return b
 }
 
-// whole is so many columns, or the least more that are whole vectors of every array, if vectors are longer than columns at all and strips so wide that it matters.
-func (x *across) whole(columns, strip int) int {
-	if strip < wideStrip {
-		return columns
+// vector is how many columns are whole vectors of every array.
+func (d *DOACROSS) vector() int {
+	if d.Rows.Empty() || d.Strip.Empty() {
+		return 1
 	}
-	for n := columns; n < columns+vectorBytes; n++ {
-		if !slices.ContainsFunc(x.d.Arrays, func(a Array) bool { return n*x.bytes(a)%vectorBytes != 0 }) {
-			return n
+	n := 1
+	for _, a := range d.Arrays {
+		for n*len(a.Part(d.Rows.Lo, Span(d.Strip.Lo, d.Strip.Lo+1)))%vectorBytes != 0 {
+			n *= 2
 		}
 	}
-	return columns
+	return n
 }
 
-// bytes is how many a column of a row has.
-func (x *across) bytes(a Array) int {
-	return len(a.Part(x.d.Rows.Lo, Span(x.d.Strip.Lo, x.d.Strip.Lo+1)))
+// whole is how many columns a strip or a tile of so many should have: whole vectors, if it is wide.
+func (x *across) whole(columns int) int {
+	if columns < wideStrip {
+		return columns
+	}
+	return roundUp(columns, x.vector)
 }
+
+// roundUp is the least multiple of unit that is n or more.
+func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 
 // chooseLongest is how long batches may be, on rank 0.
 func (x *across) chooseLongest() int {
@@ -217,26 +220,21 @@ func (x *across) tile(rows, columns Range) (height, width int) {
 		return 1, 1
 	}
 	points := x.cached()
-	width = even(columns.Len(), x.widest())
-	width = x.whole(width, width)
+	width = x.whole(even(columns.Len(), x.widest()))
 	height = even(rows.Len(), max(1, points/width))
 	if height > rowGroup {
-		height = (height + rowGroup - 1) / rowGroup * rowGroup
+		height = roundUp(height, rowGroup)
 	}
 	return height, width
 }
 
 // cached is how many columns of a row, in all arrays, a tile may have in all.
 func (x *across) cached() int {
-	bytes := 0 // of one
-	for _, a := range x.d.Arrays {
-		bytes += x.bytes(a)
-	}
 	most := tileBytes
 	if most == 0 {
 		most = machine.Cache() / 2
 	}
-	return max(1, most/max(1, bytes))
+	return max(1, most/max(1, x.mail.bytes(piece{row: x.d.Rows.Lo, part: Span(x.d.Strip.Lo, x.d.Strip.Lo+1)})))
 }
 
 // widest is how many columns a tile has at most.

@@ -128,9 +128,10 @@ type across struct {
 
 	pauses pauses
 
-	tuner tuner
-	told  told
-	width int // columns in a strip of strips, but perhaps the last
+	tuner  tuner
+	told   told
+	width  int // columns in a strip of strips, but perhaps the last
+	vector int // columns that are whole vectors
 
 	// Strips may differ from batch to batch, so that nothing need stop when the block size changes: messages are
 	// matched by the columns that they hold.
@@ -191,6 +192,7 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	if d.mayLean() && workers == 1 {
 		x.lean.most = alone
 	}
+	x.vector = d.vector()
 	x.startTuning()
 	x.at.column = d.Strip.Lo
 	var ahead hooks.Ahead

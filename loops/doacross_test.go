@@ -207,6 +207,22 @@ func TestDOACROSSUnderPermanentShifts(t *testing.T) {
 	}
 }
 
+// Where there are no rows nothing is asked of arrays, however many columns there are.
+func TestDOACROSSWithoutRows(t *testing.T) {
+	for _, ranks := range []int{1, 2} {
+		require.NoError(t, everywhere(0, ranks, func(c comm.Comm) error {
+			rep, err := loops.DOACROSS{
+				Outer: 20, Rows: loops.Span(0, 0), Strip: loops.Span(0, 200), Reach: 1, Arrays: []loops.Array{loops.NewMatrix(0, 200)},
+				Body: func(_, _ loops.Range) { panic("called without rows") },
+			}.Run(c, lb.Config{})
+			if err == nil && rep.Steps != 20 {
+				err = fmt.Errorf("%d sweeps of 20", rep.Steps)
+			}
+			return err
+		}))
+	}
+}
+
 func TestDOACROSSWithFewRows(t *testing.T) {
 	for _, ranks := range []int{1, 2, 3, 5, 8} {
 		for _, rows := range []int{0, 1, ranks - 1, ranks, ranks + 1} {

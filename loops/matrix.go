@@ -76,7 +76,7 @@ func NewMatrixAt(rows, cols, column int) *Matrix {
 	}
 	const line = machine.CacheLine / 8 // elements
 	data := make([]float64, rows*cols+line-1)
-	before := (2*line - column%line - machine.Misaligned(comm.BytesOf(data), machine.CacheLine)/8) % line
+	before := machine.Padding(comm.BytesOf(data[column%line:]), machine.CacheLine) / 8
 	m := &Matrix{rows: rows, cols: cols, data: data[before : before+rows*cols : before+rows*cols]}
 	// A strip touches a little of every row, which lie pages apart: with pages of 4 KiB each row costs an entry of the TLB, and large matrices
 	// have more rows than it has entries.

@@ -299,7 +299,7 @@ func (x *across) retune() error {
 			return err
 		}
 		block, next, sweep := x.choose(all)
-		block = min(x.whole(block, block), x.d.Strip.Len())
+		block = min(x.whole(block), x.d.Strip.Len())
 		lean, ever := x.chooseLean(x.longestWork(all), sweep, longest(all))
 		answer[0], answer[1], answer[2], answer[3], answer[4] = float64(block), float64(next), float64(lean), float64(ever), float64(x.chooseLongest())
 		if x.isLong(lean, sweep) {

@@ -24,7 +24,7 @@ func advise(b []byte, advice int) {
 		return
 	}
 	page := os.Getpagesize()
-	before := (page - Misaligned(b, page)) % page
+	before := Padding(b, page)
 	if before >= len(b) {
 		return
 	}

@@ -64,16 +64,17 @@ var places = []place{
 	{name: "shared", says: "two ranks on one core", n: 1000, sweeps: 4000, taskset: true, flags: sharing},
 	{name: "unaware", says: "the same, and mpirun takes it for two", n: 1000, sweeps: 4000, taskset: true},
 	{name: "loaded", says: "two ranks and a load on one core", n: 1000, sweeps: 4000, taskset: true, flags: sharing, loaded: true},
-	{name: "quota", says: "40% of a core each, periods of 100 ms", n: 1000, sweeps: 4000,
-		workplaces: &cluster.Config{CPU: []float64{0.4, 0.4}, Period: 100 * time.Millisecond}},
-	{name: "quota10", says: "40% of a core each, periods of 10 ms", n: 1000, sweeps: 4000,
-		workplaces: &cluster.Config{CPU: []float64{0.4, 0.4}, Period: 10 * time.Millisecond}},
-	{name: "four", says: "four workstations with 40%, of 100 ms", n: 1000, sweeps: 4000,
-		workplaces: &cluster.Config{CPU: []float64{0.4, 0.4, 0.4, 0.4}, Period: 100 * time.Millisecond}},
-	{name: "four10", says: "four workstations with 40%, of 10 ms", n: 1000, sweeps: 4000,
-		workplaces: &cluster.Config{CPU: []float64{0.4, 0.4, 0.4, 0.4}, Period: 10 * time.Millisecond}},
+	{name: "quota", says: "40% of a core each, periods of 100 ms", n: 1000, sweeps: 4000, workplaces: quotas(2, 100*time.Millisecond)},
+	{name: "quota10", says: "40% of a core each, periods of 10 ms", n: 1000, sweeps: 4000, workplaces: quotas(2, 10*time.Millisecond)},
+	{name: "four", says: "four workstations with 40%, of 100 ms", n: 1000, sweeps: 4000, workplaces: quotas(4, 100*time.Millisecond)},
+	{name: "four10", says: "four workstations with 40%, of 10 ms", n: 1000, sweeps: 4000, workplaces: quotas(4, 10*time.Millisecond)},
 	{name: "network", says: "a core for each rank, 100 Mbit/s between them", n: 1000, sweeps: 800,
 		workplaces: &cluster.Config{CPU: []float64{1, 1}, Unlimited: true, Pin: true, Network: true, Bandwidth: 100e6}},
+}
+
+// quotas is so many workstations with 40% of a core each.
+func quotas(workstations int, period time.Duration) *cluster.Config {
+	return &cluster.Config{CPU: slices.Repeat([]float64{0.4}, workstations), Period: period}
 }
 
 // waits holds ways to wait against each other, on the pipelined sor with static blocks: what is measured is waiting, not

@@ -242,7 +242,7 @@ GLOBL join<>(SB), RODATA|NOPTR, $128
 	ANDL $15, place
 
 // LEFT makes left, the value at the left of the row that lane DX begins, its last new value. (The lane after it uses that as its upper
-// neighbour, but in the column that does not count.) It uses BX.
+// neighbour, but in the column that does not count.) It uses BX and R14.
 #define LEFT(left) \
 	PLACE(DX, BX)                 \
 	MOVL $1, R14                  \
