@@ -199,8 +199,12 @@ func (x *across) compute(b *batch, i int, rows Range, lo, hi bool) float64 {
 		columns.Hi += (b.count - 1) * b.skew
 	}
 	height, width := x.tile(all, columns)
+	first := all.Lo
+	if hi && !lo {
+		first = all.Hi - roundUp(all.Len(), height) // the tile that is not whole is where rows come and go from sweep to sweep anyway
+	}
 	for c := columns.Lo; c < columns.Hi; c += width {
-		for r := all.Lo; r < all.Hi; r += height {
+		for r := first; r < all.Hi; r += height {
 			for k := range b.count {
 				tileRows := Span(r-k, r+height-k).Intersect(b.leaning(rows, k, lo, hi))
 				tileColumns := Span(c-k*b.skew, c+width-k*b.skew).Intersect(x.part(b, i, k))
