@@ -203,18 +203,31 @@ func (x *across) compute(b *batch, i int, rows Range, lo, hi bool) float64 {
 	if hi && !lo {
 		first = all.Hi - roundUp(all.Len(), height) // the tile that is not whole is where rows come and go from sweep to sweep anyway
 	}
+	x.parts = x.parts[:0]
 	for c := columns.Lo; c < columns.Hi; c += width {
 		for r := first; r < all.Hi; r += height {
 			for k := range b.count {
 				tileRows := Span(r-k, r+height-k).Intersect(b.leaning(rows, k, lo, hi))
 				tileColumns := Span(c-k*b.skew, c+width-k*b.skew).Intersect(x.part(b, i, k))
 				if !tileRows.Empty() && !tileColumns.Empty() {
-					x.d.Body(tileRows, tileColumns)
+					x.parts = append(x.parts, Part{tileRows, tileColumns})
 				}
 			}
 		}
 	}
+	x.bodies()
 	return work
+}
+
+// bodies does x.parts.
+func (x *across) bodies() {
+	if x.d.Bodies != nil {
+		x.d.Bodies(x.parts)
+		return
+	}
+	for _, p := range x.parts {
+		x.d.Body(p.Rows, p.Strip)
+	}
 }
 
 // tile is the size of the equal pieces into which a strip is cut, which fit the cache: rather wide than high, since memory is

@@ -39,6 +39,10 @@ type DOACROSS struct {
 	// effect must not depend on how Rows and Strip are split.
 	Body func(rows, strip Range)
 
+	// Bodies, if set, does the given parts as Body would, one after the other. It is called where several sweeps pass over the same rows and columns (Reach), for a
+	// body that is faster when it need not stop in between, such as a wavefront that fills and drains. It must not keep parts.
+	Bodies func(parts []Part)
+
 	// Reach is how many columns to the left and to the right of an element Body reads at most, fixed ones outside Strip
 	// aside: 1 in the nest above. 0: any number. Where it is set and there are no Local arrays,
 	//   - blocks lean: they are shifted by a row from sweep to sweep, and back after some, so that ranks need not keep step
@@ -114,6 +118,9 @@ func (d DOACROSS) validate(cfg lb.Config) error {
 	return errors.Join(append(faults, fits(d.Arrays, d.Rows, d.Strip), d.Checkpoint.validate())...)
 }
 
+// Part is what Body does in one call.
+type Part struct{ Rows, Strip Range }
+
 // across is one run of a DOACROSS loop in one rank; README.md describes the protocol.
 type across struct {
 	d   DOACROSS
@@ -143,6 +150,7 @@ type across struct {
 	up      messagesUp
 	down    messagesDown
 	pieces  []piece
+	parts   []Part // what compute does
 	token   [1]byte
 	end     [maxHead]byte // of this rank's block behind the strip that comes next, on its way
 	begin   [maxHead]byte // the same of the left rank's

@@ -22,8 +22,9 @@ import (
 // column and in columns far to the left, all of this sweep, and the row behind it, of the last sweep.
 type relaxation struct {
 	rows, cols, arrays, sweeps int
-	block, every, stop         int // stop: the sweep after which After ends the loop, 0: there is no After
-	reach                      int // columns to each side; 0: to the left as far as it likes
+	block, every, stop         int  // stop: the sweep after which After ends the loop, 0: there is no After
+	reach                      int  // columns to each side; 0: to the left as far as it likes
+	atOnce                     bool // Bodies does several parts
 	weights                    dist.Weights
 }
 

@@ -40,6 +40,13 @@ func (x relaxation) lean(c comm.Comm, cfg lb.Config, each float64, want []*loops
 			work(c, each*x.weights.Units(rows)*float64(strip.Len())*j.factor())
 		},
 	}
+	if x.atOnce {
+		d.Bodies = func(parts []loops.Part) {
+			for _, p := range parts {
+				d.Body(p.Rows, p.Strip)
+			}
+		}
+	}
 	for _, m := range u {
 		d.Arrays = append(d.Arrays, m)
 	}
@@ -90,6 +97,7 @@ func TestLeaningIsTheSerialLoop(t *testing.T) {
 			sweeps: rapid.IntRange(0, 60).Draw(t, "sweeps"),
 			block:  rapid.OneOf(rapid.IntRange(0, 5), rapid.IntRange(64, 70)).Draw(t, "block"),
 			reach:  rapid.IntRange(1, 4).Draw(t, "reach"),
+			atOnce: rapid.Bool().Draw(t, "at once"),
 		}
 		x.weights = drawWeights(t, x.span())
 		if rapid.Bool().Draw(t, "after") {

@@ -104,11 +104,19 @@ func run(c comm.Comm, f *flags) error {
 		return err
 	}
 	change := 0.0 // largest change of a point of this rank since the last look
+	var blocks []kernel.Block
 	sweep := loops.DOACROSS{
 		Name: "sor", Outer: f.Iterations, Rows: interior, Strip: loops.Span(1, m-1), Block: f.Block.Value, Reach: reach,
 		Arrays: []loops.Array{u}, Record: recorder,
 		Body: func(rows, strip loops.Range) {
 			change = max(change, relax.Relax(u.Data(), m, kernel.Span(rows), kernel.Span(strip)))
+		},
+		Bodies: func(parts []loops.Part) {
+			blocks = blocks[:0]
+			for _, p := range parts {
+				blocks = append(blocks, kernel.Block{Rows: kernel.Span(p.Rows), Cols: kernel.Span(p.Strip)})
+			}
+			change = max(change, relax.RelaxAll(u.Data(), m, blocks))
 		},
 	}
 	sweep.Checkpoint = frame.Checkpoint("sor", &f.Shared, program)

@@ -94,9 +94,13 @@ func (b *bench) waits(ctx context.Context, f waitFlags) error {
 	if !(f.Most > 0 && f.Most <= 1e5) {
 		return refuse("--most=%g: seconds above 0 are accepted", f.Most)
 	}
+	var known []string
+	for _, p := range places {
+		known = append(known, p.name)
+	}
 	for _, name := range f.Place {
-		if !slices.ContainsFunc(places, func(p place) bool { return p.name == name }) {
-			return refuse("--place=%s: own, shared, unaware, loaded, quota, quota10, four, four10 and network are accepted", name)
+		if !slices.Contains(known, name) {
+			return refuse("--place=%s: %s are accepted", name, strings.Join(known, ", "))
 		}
 	}
 	if err := b.quiet(); err != nil {

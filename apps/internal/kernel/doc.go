@@ -43,6 +43,9 @@
 //	lane 1       6  7  8  9  10        which they have passed when its values are needed from memory
 //	lane 2          7  8  9 10  11
 //
+// So it is from block to block ([SOR.RelaxAll]): the next one may be the same rows and columns in the next sweep, or almost, if only the last lane has passed all that
+// the first ones come to. Parts of 144 x 125 points, of 16 sweeps, take 0.95 of the time that they take one by one, of 272 x 250 0.99.
+//
 // up of lane k is what lane k-1 computed two columns ago, down what lane k+1 will find as its centre two columns ahead;
 // even lanes are one vector and odd lanes the other, so both are the other vector: as it is, or shifted by one place, with a value from the row
 // above lane 0 or below the last one at the end. Memory has rows and the vectors have columns, so pairs are transposed on the way in and out. The last pair of a row has one
@@ -69,7 +72,7 @@
 //
 //	go test -tags nompi -run '^$' -bench Relax -count 10 ./apps/internal/kernel
 //
-// A call of the assembly cannot be preempted, so blocks are relaxed in pieces of some 50 microseconds.
+// A call of the assembly cannot be preempted, so it relaxes for some 200 microseconds at most.
 //
 // # Block product
 //

@@ -10,6 +10,11 @@ type Span struct{ Lo, Hi int }
 
 func (s Span) size() int { return s.Hi - s.Lo }
 
+// Block is the points of some rows and columns.
+type Block struct{ Rows, Cols Span }
+
+func (b Block) empty() bool { return b.Rows.size() <= 0 || b.Cols.size() <= 0 }
+
 // SOR relaxes points of a grid for Laplace's equation. Make it with NewSOR; it is immutable and small, so copy it
 // freely.
 type SOR struct {
@@ -28,17 +33,24 @@ func NewSOR(omega float64, track bool) SOR {
 // one after the other. The rows and columns next to the block are read: rows.Lo and cols.Lo are at least 1, cols.Hi is
 // below stride, and row rows.Hi is there. It returns the largest |new - old|, or 0 when s does not track it.
 func (s SOR) Relax(u []float64, stride int, rows, cols Span) float64 {
-	if rows.size() <= 0 || cols.size() <= 0 {
-		return 0
+	return s.RelaxAll(u, stride, []Block{{rows, cols}})
+}
+
+// RelaxAll is Relax for each of the blocks in turn. Several that lie closely together, such as the parts of several sweeps, take less time than one by one: what
+// relaxes them need not come to rest in between.
+func (s SOR) RelaxAll(u []float64, stride int, blocks []Block) float64 {
+	for _, b := range blocks {
+		if !b.empty() {
+			checkBlock(len(u), stride, b.Rows, b.Cols)
+		}
 	}
-	checkBlock(len(u), stride, rows, cols)
-	return math.Float64frombits(s.fastest(u, stride, rows, cols))
+	return math.Float64frombits(s.fastest(u, stride, blocks))
 }
 
 // RelaxPlain is Relax as one reads it in a book: point by point in data order, always tracking the largest change. It
 // is the serial reference against which results are verified.
 func (s SOR) RelaxPlain(u []float64, stride int, rows, cols Span) float64 {
-	if rows.size() <= 0 || cols.size() <= 0 {
+	if (Block{rows, cols}).empty() {
 		return 0
 	}
 	checkBlock(len(u), stride, rows, cols)

@@ -15,10 +15,11 @@ var lanes = func() int {
 }()
 
 const (
-	// A wavefront cannot be preempted: garbage collection waits for it. These bound a call to some 50 µs. Cutting the
-	// rows costs as many idle steps as there are lanes. The frames of wave16 and wave8 have room for widest columns.
+	// A wavefront cannot be preempted: garbage collection waits for it. These bound a call to some 200 µs. Each costs as many idle steps as there
+	// are lanes. The frames of wave16 and wave8 have room for widest columns.
 	widest = 1024
-	area   = 128 << 10 // points
+	area   = 512 << 10 // points
+	most   = 16        // blocks
 )
 
 // narrowest is how many columns a wavefront needs. A lane is a pair of columns behind the one above it. In narrower blocks the first lane would
@@ -28,59 +29,127 @@ func narrowest(lanes int) int { return 2 * lanes }
 // fewest is how many rows left over are faster with some lanes idle than in portable code.
 func fewest(lanes int) int { return lanes * 3 / 8 }
 
-// wave16 relaxes rows x cols points as one wavefront of 16 lanes, the first of them at first, in a grid with rows of length stride;
-// at least 1 row and narrowest to widest columns. It returns the bits of the largest change if track is set, else 0.
+// block is rows x cols points, the first of them at first; at least 1 row and narrowest to widest columns. The assembly knows where its fields are.
+type block struct {
+	first      *float64
+	rows, cols int
+}
+
+// wave16 relaxes n blocks, one or more, as one wavefront of 16 lanes, in a grid with rows of length stride. A lane begins the next block while lanes after it still are
+// in the one before: see wavefront.follows. It returns the bits of the largest change if track is set, else 0.
 //
-// It writes nothing but the block. It reads the row above, the row below and the columns at both sides; also, because
+// It writes nothing but the blocks. It reads the row above a block, the row below and the columns at both sides; also, because
 // it reads columns in pairs, one value more at the right if cols is even, up to first[rows*stride+cols+1], up to three more in rows
-// with 16 below them, and in place of lanes that wait for their first row any value between the row above and this one.
+// behind which it begins others, and in place of lanes that wait for their first row any value between the row above and this one.
 //
 //go:noescape
-func wave16(first *float64, stride, rows, cols int, quarter, keep float64, track bool) (largest uint64)
+func wave16(blocks *block, n, stride int, quarter, keep float64, track bool) (largest uint64)
 
 // wave8 is the same with 8 lanes.
 //
 //go:noescape
-func wave8(first *float64, stride, rows, cols int, quarter, keep float64, track bool) (largest uint64)
+func wave8(blocks *block, n, stride int, quarter, keep float64, track bool) (largest uint64)
 
-// fastest relaxes a block in the fastest way that this processor has.
-func (s SOR) fastest(u []float64, stride int, rows, cols Span) uint64 {
+// fastest relaxes blocks in the fastest way that this processor has.
+func (s SOR) fastest(u []float64, stride int, blocks []Block) uint64 {
+	w := wavefront{SOR: s, u: u, stride: stride}
+	for _, b := range blocks {
+		if !b.empty() {
+			w.block(b.Rows, b.Cols)
+		}
+	}
+	w.end()
+	return w.largest
+}
+
+// wavefront collects blocks through which one wavefront can pass.
+type wavefront struct {
+	SOR
+	u       []float64
+	stride  int
+	largest uint64
+
+	lanes     int
+	blocks    [most]block // not yet relaxed
+	n, points int         // of them
+	rows      Span        // of the last of them those that its last lanes have in work
+	cols      Span        // its columns
+}
+
+// block relaxes the points of a block, or collects them.
+func (w *wavefront) block(rows, cols Span) {
 	lanes := lanes
 	for lanes > 8 && cols.size() < narrowest(lanes) {
 		lanes /= 2
 	}
-	if lanes == 0 || cols.size() < narrowest(lanes) || collides(stride) {
-		return s.portable(u, stride, rows, cols)
+	if lanes == 0 || cols.size() < narrowest(lanes) || collides(w.stride) {
+		w.left(rows, cols)
+		return
 	}
-	var largest uint64
 	pieces := (cols.size() + widest - 1) / widest
 	for p := range pieces {
-		piece := Span{cols.Lo + p*cols.size()/pieces, cols.Lo + (p+1)*cols.size()/pieces}
-		largest = max(largest, s.waves(lanes, u, stride, rows, piece))
+		w.piece(lanes, rows, Span{cols.Lo + p*cols.size()/pieces, cols.Lo + (p+1)*cols.size()/pieces})
 	}
-	return largest
 }
 
-// waves relaxes up to widest columns.
-func (s SOR) waves(lanes int, u []float64, stride int, rows, cols Span) uint64 {
+// piece is block with up to widest columns.
+func (w *wavefront) piece(lanes int, rows, cols Span) {
 	hi := rows.Hi
-	if cols.size()%2 == 0 && rows.Hi*stride+cols.Hi+1 >= len(u) {
+	if cols.size()%2 == 0 && rows.Hi*w.stride+cols.Hi+1 >= len(w.u) {
 		hi-- // the wavefront would read a value that is not there
 	}
 	if rest := (hi - rows.Lo) % lanes; rest < fewest(lanes) {
 		hi -= rest
 	}
 	height := max(area/cols.size()/lanes, 1) * lanes
-	var largest uint64
 	for j := rows.Lo; j < hi; j += height {
-		first, n := &u[j*stride+cols.Lo], min(height, hi-j)
-		if lanes == 16 {
-			largest = max(largest, wave16(first, stride, n, cols.size(), s.quarter, s.keep, s.track))
-		} else {
-			largest = max(largest, wave8(first, stride, n, cols.size(), s.quarter, s.keep, s.track))
-		}
+		w.collect(lanes, Span{j, min(j+height, hi)}, cols)
 	}
-	return max(largest, s.portable(u, stride, Span{hi, rows.Hi}, cols))
+	if hi < rows.Hi {
+		w.left(Span{hi, rows.Hi}, cols)
+	}
+}
+
+// collect adds what lanes can relax.
+func (w *wavefront) collect(lanes int, rows, cols Span) {
+	points := rows.size() * cols.size()
+	if w.n == most || w.points+points > area || lanes != w.lanes || !w.follows(rows, cols) {
+		w.end()
+	}
+	w.blocks[w.n] = block{first: &w.u[rows.Lo*w.stride+cols.Lo], rows: rows.size(), cols: cols.size()}
+	w.n++
+	w.points += points
+	w.lanes = lanes
+	w.rows, w.cols = Span{rows.Hi - 1 - (rows.size()-1)%lanes, rows.Hi}, cols
+}
+
+// follows reports whether lanes may begin these rows while the ones after them still are in the last rows of the block before. A lane is a step behind the one above
+// it and takes two columns a step, so a point is relaxed in the step in which its row and half its column, counted from where lane 0 began, add up to. Every point that
+// both have, or one of them has beside one of the other's, must be passed by the first wavefront, and written, before the second one reads it. Lanes read
+// two steps ahead, and may write one late. All rows before the last ones have ended by then.
+func (w *wavefront) follows(rows, cols Span) bool {
+	const margin = 4
+	steps := w.cols.size()/2 + 1 // from the first row of the one to that of the other
+	return rows.Lo-w.rows.Lo+(cols.Lo-w.cols.Lo+1)/2 <= steps-margin
+}
+
+// end relaxes what has been collected.
+func (w *wavefront) end() {
+	if w.n == 0 {
+		return
+	}
+	if w.lanes == 16 {
+		w.largest = max(w.largest, wave16(&w.blocks[0], w.n, w.stride, w.quarter, w.keep, w.track))
+	} else {
+		w.largest = max(w.largest, wave8(&w.blocks[0], w.n, w.stride, w.quarter, w.keep, w.track))
+	}
+	w.n, w.points = 0, 0
+}
+
+// left relaxes at once what is left over.
+func (w *wavefront) left(rows, cols Span) {
+	w.end()
+	w.largest = max(w.largest, w.portable(w.u, w.stride, rows, cols))
 }
 
 // collides reports whether everything that the lanes have in work is in one set of the first-level cache: from one lane

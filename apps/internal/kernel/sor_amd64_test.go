@@ -14,7 +14,7 @@ import (
 func TestWavesEqualPlain(t *testing.T) {
 	for _, c := range []struct {
 		lanes int
-		wave  func(first *float64, stride, rows, cols int, quarter, keep float64, track bool) uint64
+		wave  func(blocks *block, n, stride int, quarter, keep float64, track bool) uint64
 	}{{8, wave8}, {16, wave16}} {
 		if lanes < c.lanes {
 			continue
@@ -27,7 +27,7 @@ func TestWavesEqualPlain(t *testing.T) {
 					u := roughGrid(height+2, stride, uint64(width*100+height))
 					want := slices.Clone(u)
 					wantChange := s.RelaxPlain(want, stride, Span{1, 1 + height}, Span{1, 1 + width})
-					change := c.wave(&u[stride+1], stride, height, width, s.quarter, s.keep, track)
+					change := c.wave(&block{&u[stride+1], height, width}, 1, stride, s.quarter, s.keep, track)
 					requireSameBits(t, want, u, fmt.Sprintf("%d lanes", c.lanes))
 					if track {
 						require.Equal(t, math.Float64bits(wantChange), change)
@@ -50,6 +50,8 @@ func TestWithFewerVectors(t *testing.T) {
 		}
 		requireSame(t, paperOmega, roughGrid(60, 70, 1), 70, Span{1, 59}, Span{1, 69})
 		TestRelaxEqualsPlainInLargeBlocks(t)
+		TestRelaxAllIsRelaxInTurn(t)
+		TestRelaxAllDoesSweepsInTiles(t)
 		TestNothingOutsideTheGridIsTouched(t)
 	}
 }

@@ -2,7 +2,13 @@
 
 package kernel
 
-// fastest relaxes a block in the fastest way that this architecture has.
-func (s SOR) fastest(u []float64, stride int, rows, cols Span) uint64 {
-	return s.portable(u, stride, rows, cols)
+// fastest relaxes blocks in the fastest way that this architecture has.
+func (s SOR) fastest(u []float64, stride int, blocks []Block) uint64 {
+	var largest uint64
+	for _, b := range blocks {
+		if !b.empty() {
+			largest = max(largest, s.portable(u, stride, b.Rows, b.Cols))
+		}
+	}
+	return largest
 }

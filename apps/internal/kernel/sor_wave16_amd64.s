@@ -1,7 +1,7 @@
 #include "textflag.h"
 
-// wave16 relaxes a block as one wavefront of 16 lanes; doc.go has the picture, sor_amd64.go the contract. Lane l
-// relaxes the rows l, l+16, l+32 ... of the block, one after the other without a pause, a pair of neighbouring columns
+// wave16 relaxes blocks as one wavefront of 16 lanes; doc.go has the picture, sor_amd64.go the contract. Lane l
+// relaxes the rows l, l+16, l+32 ... of a block, and then those of the next block, one after the other without a pause, a pair of neighbouring columns
 // a step, one step behind lane l-1. After the last column of the block a row has one more column, or two, so that they
 // make pairs; no result of theirs is kept. In the step of this last pair a lane already reads the first pair of its
 // next row.
@@ -46,12 +46,15 @@
 #define counts    272 // bits, at PLACE: lanes whose first column counts for the largest change; from bit 16 on, second column
 #define steps     280 // steps a row
 #define rewind    288 // bytes from the pointer of lane 16 of a group to that of lane 0 of the next
-#define odd       296 // columns of the block in the last pair of a row: 1 or 0
+#define odd       296 // columns of the block in the last pair of a row: 1 or 0; of the rows that end
+#define nextOdd   304 // the same of the rows that begin
 #define ended0    320 // both pairs that the lane writes that ends its row in the first of two steps, before they go where they belong
 #define ended1    352 // the same of the lane that ends it in the second
 #define apart     384 // [16] bytes from the pointer of lane 0 to that of each lane
 #define saved     512 // [3] registers, while others use them
-#define nowhere   536 // [1088] float64: what idle lanes write
+#define following 536 // pointer to the block that comes next
+#define behind    544 // pointer behind the last one
+#define nowhere   560 // [1088] float64: what idle lanes write
 
 // Joins of two vectors of pairs, the second one's elements counting from 8: both pairs of the rows in the lower half,
 // and of those in the upper half.
@@ -306,33 +309,47 @@ done:
 	MOVQ CX, last1                \
 even:
 
-// func wave16(first *float64, stride, rows, cols int, quarter, keep float64, track bool) (largest uint64)
-TEXT ·wave16(SB), 0, $9280-64
-	MOVQ first+0(FP), R8
-	MOVQ stride+8(FP), R11
-	SHLQ $3, R11
-	MOVQ rows+16(FP), R9
-	MOVQ cols+24(FP), AX
-	VBROADCASTSD quarter+32(FP), Z0
-	VBROADCASTSD keep+40(FP), Z1
-	MOVBQZX track+48(FP), R15
+// BLOCK makes the registers those of the block that comes next, which lane 0 begins when it has ended the row that it is in. It uses AX and BX.
+#define BLOCK \
+	MOVQ following(SP), AX           \
+	ADDQ $24, following(SP)          \
+	LEAQ 16(CX*8), BX             \
+	MOVQ 0(AX), R8                \
+	SUBQ BX, R8                   \
+	MOVQ 8(AX), R9                \
+	LEAQ 15(R9), SI               \
+	SHRQ $4, SI                   \
+	MOVQ 16(AX), AX               \
+	MOVQ AX, BX                   \
+	ANDQ $1, BX                   \
+	MOVQ BX, nextOdd(SP)          \
+	SHRQ $1, AX                   \
+	INCQ AX                       \
+	MOVQ AX, steps(SP)            \
+	SHLQ $4, AX                   \
+	NEGQ AX                       \
+	ADDQ $256, AX                 \
+	MOVQ AX, rewind(SP)
 
-	MOVQ AX, BX
-	ANDQ $1, BX
-	MOVQ BX, odd(SP)
-	SHRQ $1, AX
-	INCQ AX
-	MOVQ AX, steps(SP)            // cols/2 + 1
-	SHLQ $4, AX
-	NEGQ AX
-	ADDQ $256, AX
-	MOVQ AX, rewind(SP)           // 16 lanes of 16 bytes forth, a row of 16-byte pairs back
-	LEAQ 15(R9), SI
-	SHRQ $4, SI
+// func wave16(blocks *block, n, stride int, quarter, keep float64, track bool) (largest uint64)
+TEXT ·wave16(SB), 0, $9280-56
+	MOVQ blocks+0(FP), AX
+	MOVQ n+8(FP), BX
+	LEAQ (BX)(BX*2), BX
+	LEAQ (AX)(BX*8), BX
+	MOVQ AX, following(SP)
+	MOVQ BX, behind(SP)
+	MOVQ stride+16(FP), R11
+	SHLQ $3, R11
+	VBROADCASTSD quarter+24(FP), Z0
+	VBROADCASTSD keep+32(FP), Z1
+	MOVBQZX track+40(FP), R15
 
 	// Before its first row a lane reads what is at the left of it and writes nowhere. There is a step before the first,
 	// for lane 0 to read its first pair.
 	MOVQ $-2, CX
+	BLOCK
+	MOVQ $0, odd(SP)
 	MOVQ R8, R12                  // the row of the lane
 	MOVQ R9, R13                  // rows from there to the row below the block
 	XORQ R10, R10
@@ -472,6 +489,8 @@ change:
 	VBROADCASTSD -8(AX)(CX*8), K4, Z11
 	MOVL $0xFFFFFFFF, AX
 	MOVL AX, counts(SP)
+	MOVQ nextOdd(SP), AX
+	MOVQ AX, odd(SP)
 	LEAQ 16(R8), R13
 	MOVQ $17, R10                 // no lane ends a row or begins one
 	JMP fast
@@ -583,6 +602,8 @@ ended:
 last:
 	TESTQ SI, SI                  // there was no group to begin: all rows have ended
 	JZ end
+	MOVQ nextOdd(SP), AX
+	MOVQ AX, odd(SP)
 	JMP step
 
 fast:
@@ -636,7 +657,17 @@ secondTracked:
 endGroup:
 	ADDQ rewind(SP), R8
 	DECQ SI
-	JMP group
+	JNZ group
+	MOVQ following(SP), AX
+	CMPQ AX, behind(SP)
+	JEQ group                     // the last rows end, and none begin
+	MOVQ R9, R14
+	BLOCK
+	TESTQ R14, R14
+	JZ group
+	XORQ R10, R10                 // some lanes have no row to end
+	MOVQ steps(SP), DI
+	JMP step
 
 end:
 	VEXTRACTF64X4 $1, Z28, Y18
@@ -646,6 +677,6 @@ end:
 	VPSHUFD $0x4E, Z28, Z18
 	VPMAXUQ Z18, Z28, Z28
 	VMOVQ X28, AX
-	MOVQ AX, largest+56(FP)
+	MOVQ AX, largest+48(FP)
 	VZEROUPPER
 	RET

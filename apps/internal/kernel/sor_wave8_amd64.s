@@ -24,15 +24,18 @@
 #define ending    128  // the last pair of a row
 #define steps     144  // steps a row
 #define rewind    152  // bytes from the pointer of lane 8 of a group to that of lane 0 of the next
-#define odd       160  // columns of the block in the last pair of a row: 1 or 0
-#define above     168  // R12, while lanes need no pointers of their own
-#define below     176  // R13
+#define odd       160  // columns of the block in the last pair of a row: 1 or 0; of the rows that end
+#define nextOdd   168  // the same of the rows that begin
+#define above     176  // R12, while lanes need no pointers of their own
+#define below     184  // R13
 #define quarters  192  // [4] float64, and the other weight
 #define keeps     224
 #define most      256  // [4] largest |new - old|, as bits
 #define firsts    288  // [8] all bits, at PLACE, in lanes whose first column counts for that, or none; and their second column
 #define seconds   352
-#define nowhere   416  // [1064] float64: what idle lanes write
+#define following 416  // pointer to the block that comes next
+#define behind    424  // pointer behind the last one
+#define nowhere   432  // [1064] float64: what idle lanes write
 
 // lane<>+(7-l)*8 has all bits in element l.
 DATA lane<>+0(SB)/8, $0
@@ -175,35 +178,49 @@ GLOBL unsigned<>(SB), RODATA|NOPTR, $32
 	LARGER(Y5, Y11)               \
 	VMOVUPD Y11, most(SP)
 
-// func wave8(first *float64, stride, rows, cols int, quarter, keep float64, track bool) (largest uint64)
-TEXT ·wave8(SB), 0, $8928-64
-	MOVQ first+0(FP), R8
-	MOVQ stride+8(FP), R11
-	SHLQ $3, R11
-	MOVQ rows+16(FP), R9
-	MOVQ cols+24(FP), AX
-	VBROADCASTSD quarter+32(FP), Y0
-	VMOVUPD Y0, quarters(SP)
-	VBROADCASTSD keep+40(FP), Y0
-	VMOVUPD Y0, keeps(SP)
-	MOVBQZX track+48(FP), R15
+// BLOCK makes the registers those of the block that comes next, which lane 0 begins when it has ended the row that it is in. It uses AX and BX.
+#define BLOCK \
+	MOVQ following(SP), AX           \
+	ADDQ $24, following(SP)          \
+	LEAQ 16(CX*8), BX             \
+	MOVQ 0(AX), R8                \
+	SUBQ BX, R8                   \
+	MOVQ 8(AX), R9                \
+	LEAQ 7(R9), SI                \
+	SHRQ $3, SI                   \
+	MOVQ 16(AX), AX               \
+	MOVQ AX, BX                   \
+	ANDQ $1, BX                   \
+	MOVQ BX, nextOdd(SP)          \
+	SHRQ $1, AX                   \
+	INCQ AX                       \
+	MOVQ AX, steps(SP)            \
+	SHLQ $4, AX                   \
+	NEGQ AX                       \
+	ADDQ $128, AX                 \
+	MOVQ AX, rewind(SP)
 
-	MOVQ AX, BX
-	ANDQ $1, BX
-	MOVQ BX, odd(SP)
-	SHRQ $1, AX
-	INCQ AX
-	MOVQ AX, steps(SP)            // cols/2 + 1
-	SHLQ $4, AX
-	NEGQ AX
-	ADDQ $128, AX
-	MOVQ AX, rewind(SP)           // 8 lanes of 16 bytes forth, a row of 16-byte pairs back
-	LEAQ 7(R9), SI
-	SHRQ $3, SI
+// func wave8(blocks *block, n, stride int, quarter, keep float64, track bool) (largest uint64)
+TEXT ·wave8(SB), 0, $8960-56
+	MOVQ blocks+0(FP), AX
+	MOVQ n+8(FP), BX
+	LEAQ (BX)(BX*2), BX
+	LEAQ (AX)(BX*8), BX
+	MOVQ AX, following(SP)
+	MOVQ BX, behind(SP)
+	MOVQ stride+16(FP), R11
+	SHLQ $3, R11
+	VBROADCASTSD quarter+24(FP), Y0
+	VMOVUPD Y0, quarters(SP)
+	VBROADCASTSD keep+32(FP), Y0
+	VMOVUPD Y0, keeps(SP)
+	MOVBQZX track+40(FP), R15
 
 	// Before its first row a lane reads what is at the left of it and writes nowhere. There is a step before the first,
 	// for lane 0 to read its first pair.
 	MOVQ $-2, CX
+	BLOCK
+	MOVQ $0, odd(SP)
 	MOVQ R8, R12                  // the row of the lane
 	MOVQ R9, R13                  // rows from there to the row below the block
 	XORQ R10, R10
@@ -352,6 +369,8 @@ ended:
 last:
 	TESTQ SI, SI                  // there was no group to begin: all rows have ended
 	JZ end
+	MOVQ nextOdd(SP), AX
+	MOVQ AX, odd(SP)
 	JMP step
 
 fast:
@@ -402,6 +421,11 @@ fastTracked:
 endGroup:
 	ADDQ rewind(SP), R8
 	DECQ SI
+	JNZ group
+	MOVQ following(SP), AX
+	CMPQ AX, behind(SP)
+	JEQ group                     // the last rows end, and none begin
+	BLOCK
 	JMP group
 
 end:
@@ -411,6 +435,6 @@ end:
 	VPSHUFD $0x4E, X5, X4
 	LARGER(Y4, Y5)
 	VMOVQ X5, AX
-	MOVQ AX, largest+56(FP)
+	MOVQ AX, largest+48(FP)
 	VZEROUPPER
 	RET
