@@ -1,4 +1,5 @@
 #include "textflag.h"
+#include "sor_wave16_amd64.h"
 
 // wave16 relaxes blocks as one wavefront of 16 lanes; doc.go has the picture, sor_amd64.go the contract. Lane l
 // relaxes the rows l, l+16, l+32 ... of a block, and then those of the next block, one after the other without a pause, a pair of neighbouring columns
@@ -38,24 +39,6 @@
 //	DX       pointer for the pair of the row that ends
 //	SI       groups of 16 rows to begin           DI       steps left to this group
 //	R15      1: track the largest change          AX BX R14 temporary
-
-// Frame.
-#define loads     0   // [16] pointers: row that the lane reads
-#define stores    128 // [16] pointers: row that the lane writes
-#define ending    256 // the last pair of a row
-#define counts    272 // bits, at PLACE: lanes whose first column counts for the largest change; from bit 16 on, second column
-#define steps     280 // steps a row
-#define rewind    288 // bytes from the pointer of lane 16 of a group to that of lane 0 of the next
-#define odd       296 // columns of the block in the last pair of a row: 1 or 0; of the rows that end
-#define nextOdd   304 // the same of the rows that begin
-#define ended0    320 // both pairs that the lane writes that ends its row in the first of two steps, before they go where they belong
-#define ended1    352 // the same of the lane that ends it in the second
-#define apart     384 // [16] bytes from the pointer of lane 0 to that of each lane
-#define saved     512 // [3] registers, while others use them
-#define following 536 // pointer to the block that comes next
-#define behind    544 // pointer behind the last one
-#define nowhere   560 // [1088] float64: what idle lanes write
-
 // Joins of two vectors of pairs, the second one's elements counting from 8: both pairs of the rows in the lower half,
 // and of those in the upper half.
 DATA join<>+0(SB)/8, $0
@@ -75,261 +58,6 @@ DATA join<>+104(SB)/8, $7
 DATA join<>+112(SB)/8, $14
 DATA join<>+120(SB)/8, $15
 GLOBL join<>(SB), RODATA|NOPTR, $128
-
-// RELAX does a step: pairs of old values in ea, oa, eb, ob (even and odd, A and B), which become pairs of new values;
-// old values of this step in xa0, xa1, xb0, xb1 (first and second column, A and B), those of the next step in na0 ...
-// nb1 when it ends. above and below point at the values above lane 0 and below lane 15.
-#define RELAX(above0, above1, below0, below1, ea, oa, eb, ob, xa0, xa1, xb0, xb1, na0, na1, nb0, nb1) \
-	VUNPCKLPD oa, ea, na0         \
-	VUNPCKHPD oa, ea, na1         \
-	VUNPCKLPD ob, eb, nb0         \
-	VUNPCKHPD ob, eb, nb1         \
-	VBROADCASTSD above0, Z22      \ // above A: what the lanes before, of B, had two columns ago; above B is Z8 and Z9
-	VBROADCASTSD above1, Z24      \
-	VALIGNQ $7, Z22, Z10, Z22     \
-	VALIGNQ $7, Z24, Z11, Z24     \
-	VBROADCASTSD below0, oa       \ // below B: what the lanes after, of A, will have two columns ahead; below A is nb0 and nb1
-	VBROADCASTSD below1, ob       \
-	VALIGNQ $1, na0, oa, oa       \
-	VALIGNQ $1, na1, ob, ob       \
-	VADDPD nb0, Z22, Z22          \ // above + below
-	VADDPD oa, Z8, Z23            \
-	VADDPD nb1, Z24, Z24          \
-	VADDPD ob, Z9, Z25            \
-	VADDPD xa1, Z22, Z22          \ // + right
-	VADDPD xb1, Z23, Z23          \
-	VADDPD na0, Z24, Z24          \
-	VADDPD nb0, Z25, Z25          \
-	VMULPD xa0, Z1, ea            \ // keep * centre
-	VMULPD xb0, Z1, oa            \
-	VMULPD xa1, Z1, eb            \
-	VMULPD xb1, Z1, ob            \
-	VADDPD Z9, Z22, Z22           \ // first column: + left
-	VADDPD Z11, Z23, Z23          \
-	VMULPD Z22, Z0, Z22           \
-	VMULPD Z23, Z0, Z23           \
-	VADDPD ea, Z22, Z8            \
-	VADDPD oa, Z23, Z10           \
-	VADDPD Z8, Z24, Z24           \ // second column
-	VADDPD Z10, Z25, Z25          \
-	VMULPD Z24, Z0, Z24           \
-	VMULPD Z25, Z0, Z25           \
-	VADDPD eb, Z24, Z9            \
-	VADDPD ob, Z25, Z11           \
-	VUNPCKLPD Z9, Z8, ea          \
-	VUNPCKHPD Z9, Z8, oa          \
-	VUNPCKLPD Z11, Z10, eb        \
-	VUNPCKHPD Z11, Z10, ob
-
-// CHANGES leaves |new - old| in Z22 (A) and Z23 (B), first column, and Z24 and Z25, second column.
-#define CHANGES(xa0, xa1, xb0, xb1) \
-	VSUBPD xa0, Z8, Z22           \
-	VSUBPD xb0, Z10, Z23          \
-	VSUBPD xa1, Z9, Z24           \
-	VSUBPD xb1, Z11, Z25          \
-	VPANDQ Z30, Z22, Z22          \
-	VPANDQ Z30, Z23, Z23          \
-	VPANDQ Z30, Z24, Z24          \
-	VPANDQ Z30, Z25, Z25
-
-// ALLCOUNT enters changes of all lanes.
-#define ALLCOUNT \
-	VPMAXUQ Z22, Z23, Z22         \
-	VPMAXUQ Z24, Z25, Z24         \
-	VPMAXUQ Z22, Z28, Z28         \
-	VPMAXUQ Z24, Z28, Z28
-
-// READ gets the next pair of lanes l, l+4, l+8 and l+12 by their pointers; x is z's quarter 0.
-#define READ(l, x, z) \
-	MOVQ (loads+8*l)(SP), AX              \
-	MOVQ (loads+8*l+32)(SP), BX           \
-	VMOVUPD 16(AX)(CX*8), x               \
-	VBROADCASTF64X2 16(BX)(CX*8), K1, z   \
-	MOVQ (loads+8*l+64)(SP), AX           \
-	MOVQ (loads+8*l+96)(SP), BX           \
-	VBROADCASTF64X2 16(AX)(CX*8), K2, z   \
-	VBROADCASTF64X2 16(BX)(CX*8), K3, z
-
-// WRITE puts this pair.
-#define WRITE(l, x, z) \
-	MOVQ (stores+8*l)(SP), AX             \
-	MOVQ (stores+8*l+32)(SP), BX          \
-	VMOVUPD x, (AX)(CX*8)                 \
-	VEXTRACTF64X2 $1, z, (BX)(CX*8)       \
-	MOVQ (stores+8*l+64)(SP), AX          \
-	MOVQ (stores+8*l+96)(SP), BX          \
-	VEXTRACTF64X2 $2, z, (AX)(CX*8)       \
-	VEXTRACTF64X2 $3, z, (BX)(CX*8)
-
-// READ2 gets two pairs from each of four rows; y is the lower half of z. WRITE2 puts them.
-#define READ2(m0, m4, m8, m12, y, z, second) \
-	VMOVUPD m0, y                         \
-	VINSERTF64X4 $1, m4, z, z             \
-	VMOVUPD m8, Y22                       \
-	VINSERTF64X4 $1, m12, Z22, Z22        \
-	VSHUFF64X2 $0xDD, Z22, z, second      \
-	VSHUFF64X2 $0x88, Z22, z, z
-
-#define WRITE2(m0, m4, m8, m12, y, z, second) \
-	VMOVAPD z, Z22                        \
-	VPERMT2PD second, Z29, Z22            \
-	VPERMT2PD second, Z31, z              \
-	VMOVUPD Y22, m0                       \
-	VEXTRACTF64X4 $1, Z22, m4             \
-	VMOVUPD y, m8                         \
-	VEXTRACTF64X4 $1, z, m12
-
-// Where a lane is, all being equally far from one another: OLD in its present row, NEW in its next one, d bytes on. END is aside.
-//	AX  R8   lane 0       R13 DX R14 R10   1, 3, 5 and 7 times the way from a lane to the next
-//	BX  R9   lane 8
-#define OLD0(d)  (d)(AX)
-#define OLD1(d)  (d)(AX)(R13*1)
-#define OLD2(d)  (d)(AX)(R13*2)
-#define OLD3(d)  (d)(AX)(DX*1)
-#define OLD4(d)  (d)(AX)(R13*4)
-#define OLD5(d)  (d)(AX)(R14*1)
-#define OLD6(d)  (d)(AX)(DX*2)
-#define OLD7(d)  (d)(AX)(R10*1)
-#define OLD8(d)  (d)(BX)
-#define OLD9(d)  (d)(BX)(R13*1)
-#define OLD10(d) (d)(BX)(R13*2)
-#define OLD11(d) (d)(BX)(DX*1)
-#define OLD12(d) (d)(BX)(R13*4)
-#define OLD13(d) (d)(BX)(R14*1)
-#define OLD14(d) (d)(BX)(DX*2)
-#define OLD15(d) (d)(BX)(R10*1)
-#define OLD16(d) (d)(BX)(R13*8)
-#define END0(d)  ended0(SP)
-#define END1(d)  ended1(SP)
-#define NEW0(d)  (d)(R8)
-#define NEW1(d)  (d)(R8)(R13*1)
-#define NEW2(d)  (d)(R8)(R13*2)
-#define NEW3(d)  (d)(R8)(DX*1)
-#define NEW4(d)  (d)(R8)(R13*4)
-#define NEW5(d)  (d)(R8)(R14*1)
-#define NEW6(d)  (d)(R8)(DX*2)
-#define NEW7(d)  (d)(R8)(R10*1)
-#define NEW8(d)  (d)(R9)
-#define NEW9(d)  (d)(R9)(R13*1)
-#define NEW10(d) (d)(R9)(R13*2)
-#define NEW11(d) (d)(R9)(DX*1)
-#define NEW12(d) (d)(R9)(R13*4)
-#define NEW13(d) (d)(R9)(R14*1)
-#define NEW14(d) (d)(R9)(DX*2)
-#define NEW15(d) (d)(R9)(R10*1)
-
-// WAYS makes R13, DX, R14 and R10 of the length of a row.
-#define WAYS \
-	LEAQ -16(R11), R13            \
-	LEAQ (R13)(R13*2), DX         \
-	LEAQ (R13)(R13*4), R14        \
-	LEAQ (DX)(R13*4), R10
-
-// COUNT enters the changes of lanes that count.
-#define COUNT \
-	KMOVB (counts+0)(SP), K4      \
-	KMOVB (counts+1)(SP), K5      \
-	KMOVB (counts+2)(SP), K6      \
-	KMOVB (counts+3)(SP), K7      \
-	VPMAXUQ Z22, Z28, K4, Z28     \
-	VPMAXUQ Z23, Z28, K5, Z28     \
-	VPMAXUQ Z24, Z28, K6, Z28     \
-	VPMAXUQ Z25, Z28, K7, Z28
-
-// PLACE is where a lane is among the 16 of A and B.
-#define PLACE(lane, place) \
-	MOVL lane, place              \
-	SHLL $4, place                \
-	ORL lane, place               \
-	SHRL $1, place                \
-	ANDL $15, place
-
-// LEFT makes left, the value at the left of the row that lane DX begins, its last new value. (The lane after it uses that as its upper
-// neighbour, but in the column that does not count.) It uses BX and R14.
-#define LEFT(left) \
-	PLACE(DX, BX)                 \
-	MOVL $1, R14                  \
-	SHLXQ BX, R14, BX             \
-	KMOVB BX, K4                  \
-	SHRQ $8, BX                   \
-	KMOVB BX, K5                  \
-	VBROADCASTSD left, K4, Z9     \
-	VBROADCASTSD left, K5, Z11
-
-// BEGIN is LEFT for a lane that is known, number l of the eight whose last new values are in z.
-#define BEGIN(l, z, left) \
-	MOVL $(1<<l), CX              \
-	KMOVB CX, K4                  \
-	VBROADCASTSD left, K4, z
-
-// COUNTED enters changes, if they are tracked, of all lanes but the columns of the one that ends its row that are not of the block.
-#define COUNTED(lane, xa0, xa1, xb0, xb1, done) \
-	TESTQ R15, R15                \
-	JZ done                       \
-	CHANGES(xa0, xa1, xb0, xb1)   \
-	MOVL $0x10001, CX             \
-	SUBL odd(SP), CX              \
-	SHLL $((lane>>1)+8*(lane&1)), CX \
-	NOTL CX                       \
-	MOVL CX, counts(SP)           \
-	COUNT                         \
-done:
-
-// FIRST and SECOND are the two steps in which a lane ends its row and then the next one does, c bytes on; l0 to l15 is where lanes read and where they write. That lane
-// reads its next row already. In the second step the next one does too, from next on: quarter q of z.
-#define FIRST(c, lane, next, q, z, done, l0, l1, l2, l3, l4, l5, l6, l7, l8, l9, l10, l11, l12, l13, l14, l15) \
-	READ2(l0(c+16), l4(c+16), l8(c+16), l12(c+16), Y12, Z12, Z16) \
-	READ2(l2(c+16), l6(c+16), l10(c+16), l14(c+16), Y13, Z13, Z17) \
-	READ2(l1(c+16), l5(c+16), l9(c+16), l13(c+16), Y14, Z14, Z26) \
-	READ2(l3(c+16), l7(c+16), l11(c+16), l15(c+16), Y15, Z15, Z27) \
-	VINSERTF64X2 $q, next(c+32), z, z \
-	RELAX((c)(R12), (c+8)(R12), OLD16(c+16), OLD16(c+24), Z12, Z13, Z14, Z15, Z2, Z3, Z4, Z5, Z18, Z19, Z20, Z21) \
-	COUNTED(lane, Z2, Z3, Z4, Z5, done)
-
-#define SECOND(c, lane, done, l0, l1, l2, l3, l4, l5, l6, l7, l8, l9, l10, l11, l12, l13, l14, l15) \
-	RELAX((c+16)(R12), (c+24)(R12), OLD16(c+32), OLD16(c+40), Z16, Z17, Z26, Z27, Z18, Z19, Z20, Z21, Z2, Z3, Z4, Z5) \
-	COUNTED(lane, Z18, Z19, Z20, Z21, done) \
-	WRITE2(l0(c), l4(c), l8(c), l12(c), Y12, Z12, Z16) \
-	WRITE2(l2(c), l6(c), l10(c), l14(c), Y13, Z13, Z17) \
-	WRITE2(l1(c), l5(c), l9(c), l13(c), Y14, Z14, Z26) \
-	WRITE2(l3(c), l7(c), l11(c), l15(c), Y15, Z15, Z27)
-
-// PART puts what both have written aside where it belongs: the first pair of the one's next row, the last pair but one of the other's row, and the last
-// columns of both rows if there are any.
-#define PART(begun, last0, ended, last1, even) \
-	VMOVUPD (ended0+16)(SP), X12  \
-	VMOVUPD ended1(SP), X13       \
-	VMOVUPD X12, begun            \
-	VMOVUPD X13, ended            \
-	CMPQ odd(SP), $0              \
-	JEQ even                      \
-	MOVQ ended0(SP), CX           \
-	MOVQ CX, last0                \
-	MOVQ (ended1+16)(SP), CX      \
-	MOVQ CX, last1                \
-even:
-
-// BLOCK makes the registers those of the block that comes next, which lane 0 begins when it has ended the row that it is in. It uses AX and BX.
-#define BLOCK \
-	MOVQ following(SP), AX           \
-	ADDQ $24, following(SP)          \
-	LEAQ 16(CX*8), BX             \
-	MOVQ 0(AX), R8                \
-	SUBQ BX, R8                   \
-	MOVQ 8(AX), R9                \
-	LEAQ 15(R9), SI               \
-	SHRQ $4, SI                   \
-	MOVQ 16(AX), AX               \
-	MOVQ AX, BX                   \
-	ANDQ $1, BX                   \
-	MOVQ BX, nextOdd(SP)          \
-	SHRQ $1, AX                   \
-	INCQ AX                       \
-	MOVQ AX, steps(SP)            \
-	SHLQ $4, AX                   \
-	NEGQ AX                       \
-	ADDQ $256, AX                 \
-	MOVQ AX, rewind(SP)
 
 // func wave16(blocks *block, n, stride int, quarter, keep float64, track bool) (largest uint64)
 TEXT ·wave16(SB), 0, $9280-56
@@ -620,11 +348,64 @@ fast:
 	LEAQ (AX)(R13*8), BX
 	LEAQ (CX)(DI*2), CX
 	DECQ DI                       // one less is left: 0 or -1 behind the last two
+	TESTQ R15, R15
+	JNZ twoSteps
+	CMPQ DI, $9                   // a stream is worth its beginning and end
+	JLT twoSteps
+
+	// The first two steps, whose pairs the stream writes.
+	READALL(16, OLD0, OLD1, OLD2, OLD3, OLD4, OLD5, OLD6, OLD7, OLD8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
+	RELAX((R12), 8(R12), OLD16(16), OLD16(24), Z12, Z13, Z14, Z15, Z2, Z3, Z4, Z5, Z18, Z19, Z20, Z21)
+	RELAX(16(R12), 24(R12), OLD16(32), OLD16(40), Z16, Z17, Z26, Z27, Z18, Z19, Z20, Z21, Z2, Z3, Z4, Z5)
+	ADVANCE
+	// What a step finds done when it begins.
+	READ2(OLD0(16), OLD4(16), OLD8(16), OLD12(16), Y24, Z24, Z1, Y28, Z28)
+	READ2(OLD2(16), OLD6(16), OLD10(16), OLD14(16), Y19, Z19, Z6, Y28, Z28)
+	VUNPCKLPD Z19, Z24, Z18
+	VUNPCKHPD Z19, Z24, Z19
+	READ2(OLD1(16), OLD5(16), OLD9(16), OLD13(16), Y24, Z24, Z7, Y28, Z28)
+	READ2(OLD3(16), OLD7(16), OLD11(16), OLD15(16), Y21, Z21, Z30, Y28, Z28)
+	VUNPCKLPD Z21, Z24, Z20
+	VUNPCKHPD Z21, Z24, Z21
+	VALIGNQ.BCST $7, (R12), Z10, Z22
+	VADDPD Z20, Z22, Z22
+	VADDPD Z3, Z22, Z22
+	VBROADCASTSD OLD16(16), Z23
+	VALIGNQ $1, Z18, Z23, Z23
+	VADDPD Z8, Z23, Z23
+	VADDPD Z5, Z23, Z23
+	VBROADCASTSD OLD16(24), Z25
+	VALIGNQ $1, Z19, Z25, Z25
+	VMULPD.BCST keep+32(FP), Z2, Z2
+	VMULPD.BCST keep+32(FP), Z3, Z3
+	VMULPD.BCST keep+32(FP), Z4, Z4
+	VMULPD.BCST keep+32(FP), Z5, Z5
+stream:
+	STREAM(8(R12), 16(R12), OLD16(32), OLD16(40), Z1, Z6, Z7, Z30, Z2, Z3, Z4, Z5, Z18, Z19, Z20, Z21, Z12, Z13, Z14, Z15, PUTEA(-32), PUTOA(-32), PUTEB(-32), PUTOB(-32), GETEA(48), GETOA(48))
+	STREAM(24(R12), 32(R12), OLD16(48), OLD16(56), Z16, Z17, Z26, Z27, Z18, Z19, Z20, Z21, Z2, Z3, Z4, Z5, Z16, Z17, Z26, Z27, GETEB(48), GETOB(48), NOTHING, NOTHING, NOTHING, NOTHING)
+	ADVANCE
+	CMPQ DI, $2
+	JGT stream
+	// It has read the pairs of the last two steps, which need them again: the others do not find in registers what it leaves there.
+	PUTEA(-32)
+	PUTOA(-32)
+	PUTEB(-32)
+	PUTOB(-32)
+	GETEA(0)
+	GETOA(0)
+	GETEB(0)
+	GETOB(0)
+	VUNPCKLPD Z17, Z16, Z2
+	VUNPCKHPD Z17, Z16, Z3
+	VUNPCKLPD Z27, Z26, Z4
+	VUNPCKHPD Z27, Z26, Z5
+	VBROADCASTSD keep+32(FP), Z1
+	VPXORQ Z28, Z28, Z28
+	VPTERNLOGQ $0xFF, Z30, Z30, Z30
+	VPSRLQ $1, Z30, Z30
+
 twoSteps:
-	READ2(OLD0(16), OLD4(16), OLD8(16), OLD12(16), Y12, Z12, Z16)
-	READ2(OLD2(16), OLD6(16), OLD10(16), OLD14(16), Y13, Z13, Z17)
-	READ2(OLD1(16), OLD5(16), OLD9(16), OLD13(16), Y14, Z14, Z26)
-	READ2(OLD3(16), OLD7(16), OLD11(16), OLD15(16), Y15, Z15, Z27)
+	READALL(16, OLD0, OLD1, OLD2, OLD3, OLD4, OLD5, OLD6, OLD7, OLD8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
 	RELAX((R12), 8(R12), OLD16(16), OLD16(24), Z12, Z13, Z14, Z15, Z2, Z3, Z4, Z5, Z18, Z19, Z20, Z21)
 	TESTQ R15, R15
 	JZ firstTracked
@@ -637,14 +418,8 @@ firstTracked:
 	CHANGES(Z18, Z19, Z20, Z21)
 	ALLCOUNT
 secondTracked:
-	WRITE2(OLD0(0), OLD4(0), OLD8(0), OLD12(0), Y12, Z12, Z16)
-	WRITE2(OLD2(0), OLD6(0), OLD10(0), OLD14(0), Y13, Z13, Z17)
-	WRITE2(OLD1(0), OLD5(0), OLD9(0), OLD13(0), Y14, Z14, Z26)
-	WRITE2(OLD3(0), OLD7(0), OLD11(0), OLD15(0), Y15, Z15, Z27)
-	ADDQ $32, AX
-	ADDQ $32, BX
-	ADDQ $32, R12
-	SUBQ $2, DI
+	WRITEALL(0, OLD0, OLD1, OLD2, OLD3, OLD4, OLD5, OLD6, OLD7, OLD8, OLD9, OLD10, OLD11, OLD12, OLD13, OLD14, OLD15)
+	ADVANCE
 	JGT twoSteps
 	MOVQ saved(SP), R12
 	MOVQ (saved+8)(SP), R13
