@@ -290,53 +290,53 @@ even:
 //	Z12-Z15          pairs to be written, of the first of two steps; of the second Z16 Z17 Z26 Z27
 //	Z28              temporary, for what is read and written
 //
-// STREAM does a step. When it ends x is what the next step calls n, and the other way round, and pea poa peb pob are pairs of new values. p1 to p6 read and write pairs.
-#define STREAM(above1, nextAbove0, nextBelow0, nextBelow1, ea, oa, eb, ob, x0a, x1a, x0b, x1b, n0a, n1a, n0b, n1b, pea, poa, peb, pob, p1, p2, p3, p4, p5, p6) \
-	VADDPD Z9, Z22, Z22           \ // first column: + left
-	VADDPD Z11, Z23, Z23          \
-	VALIGNQ.BCST $7, above1, Z11, Z24 \ // second column: above + below
-	VADDPD Z9, Z25, Z25           \
-	p1                            \
-	VMULPD Z22, Z0, Z22           \
-	VMULPD Z23, Z0, Z23           \
-	VADDPD n1b, Z24, Z24          \
-	p2                            \
-	VADDPD x0a, Z22, Z8           \
-	VADDPD x0b, Z23, Z10          \
-	VADDPD n0a, Z24, Z24          \ // second column: + right
-	VADDPD n0b, Z25, Z25          \
-	p3                            \
-	VUNPCKLPD oa, ea, x0a         \ // old values of the step after the next one
-	VUNPCKHPD oa, ea, oa          \
-	VUNPCKLPD ob, eb, x0b         \
-	VUNPCKHPD ob, eb, ob          \
-	p4                            \
-	VADDPD Z8, Z24, Z24           \ // second column: + left
-	VADDPD Z10, Z25, Z25          \
+// STREAM does a step. When it ends x is what the next step calls n, and the other way round, and pea poa peb pob are pairs of new values. p1 to p5 read and write pairs.
+// Which order of all this is the fastest was found by measuring; it is some 4% from one order to another.
+#define STREAM(above1, nextAbove0, nextBelow0, nextBelow1, ea, oa, eb, ob, x0a, x1a, x0b, x1b, n0a, n1a, n0b, n1b, pea, poa, peb, pob, p1, p2, p3, p4, p5) \
+	VADDPD Z9, Z22, Z22                   \ // first column: + left
+	VADDPD Z11, Z23, Z23                  \
+	VADDPD Z9, Z25, Z25                   \ // second column: above + below
+	VALIGNQ.BCST $7, above1, Z11, Z24     \
+	p1                                    \
+	VMULPD Z22, Z0, Z22                   \
+	VMULPD Z23, Z0, Z23                   \
+	VADDPD x0a, Z22, Z8                   \ // first column is done
+	VADDPD n1b, Z24, Z24                  \
+	VADDPD x0b, Z23, Z10                  \
+	VADDPD n0b, Z25, Z25                  \ // second column: + right
+	p2                                    \
+	VADDPD n0a, Z24, Z24                  \
+	VUNPCKLPD oa, ea, x0a                 \ // old values of the step after the next one
+	VUNPCKHPD oa, ea, oa                  \
 	VALIGNQ.BCST $7, nextAbove0, Z10, Z22 \ // next step, first column: above + below
-	VBROADCASTSD nextBelow0, Z23  \
-	VALIGNQ $1, x0a, Z23, Z23     \
-	p5                            \
-	VMULPD Z24, Z0, Z24           \
-	VMULPD Z25, Z0, Z25           \
-	VADDPD x0b, Z22, Z22          \
-	VADDPD Z8, Z23, Z23           \
-	VMULPD.BCST keep+32(FP), n0a, n0a \
-	VMULPD.BCST keep+32(FP), n0b, n0b \
-	VADDPD x1a, Z24, Z9           \
-	VADDPD x1b, Z25, Z11          \
-	VMOVAPD oa, x1a               \
-	VMOVAPD ob, x1b               \
-	VADDPD n1a, Z22, Z22          \ // next step, first column: + right
-	VADDPD n1b, Z23, Z23          \
-	VMULPD.BCST keep+32(FP), n1a, n1a \
-	VMULPD.BCST keep+32(FP), n1b, n1b \
-	VBROADCASTSD nextBelow1, Z25  \
-	VALIGNQ $1, x1a, Z25, Z25     \
-	p6                            \
-	VUNPCKLPD Z9, Z8, pea         \
-	VUNPCKHPD Z9, Z8, poa         \
-	VUNPCKLPD Z11, Z10, peb       \
+	p3                                    \
+	VUNPCKLPD ob, eb, x0b                 \
+	VADDPD Z8, Z24, Z24                   \ // second column: + left
+	VADDPD Z10, Z25, Z25                  \
+	VUNPCKHPD ob, eb, ob                  \
+	VBROADCASTSD nextBelow0, Z23          \
+	VALIGNQ $1, x0a, Z23, Z23             \
+	p4                                    \
+	VMULPD Z24, Z0, Z24                   \
+	VMULPD Z25, Z0, Z25                   \
+	VADDPD x0b, Z22, Z22                  \
+	VMULPD.BCST keep+32(FP), n0a, n0a     \
+	VADDPD Z8, Z23, Z23                   \
+	VMULPD.BCST keep+32(FP), n0b, n0b     \
+	VADDPD x1a, Z24, Z9                   \ // second column is done
+	VADDPD x1b, Z25, Z11                  \
+	VMOVAPD oa, x1a                       \
+	VMOVAPD ob, x1b                       \
+	VADDPD n1a, Z22, Z22                  \ // next step, first column: + right
+	VMULPD.BCST keep+32(FP), n1a, n1a     \
+	VADDPD n1b, Z23, Z23                  \
+	VMULPD.BCST keep+32(FP), n1b, n1b     \
+	p5                                    \
+	VBROADCASTSD nextBelow1, Z25          \
+	VALIGNQ $1, x1a, Z25, Z25             \
+	VUNPCKLPD Z9, Z8, pea                 \
+	VUNPCKHPD Z9, Z8, poa                 \
+	VUNPCKLPD Z11, Z10, peb               \
 	VUNPCKHPD Z11, Z10, pob
 
 // ADVANCE goes on to the next two steps.
