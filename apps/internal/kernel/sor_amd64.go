@@ -126,9 +126,9 @@ func (w *wavefront) collect(lanes int, rows, cols Span) {
 // follows reports whether lanes may begin these rows while the ones after them still are in the last rows of the block before. A lane is a step behind the one above
 // it and takes two columns a step, so a point is relaxed in the step in which its row and half its column, counted from where lane 0 began, add up to. Every point that
 // both have, or one of them has beside one of the other's, must be passed by the first wavefront, and written, before the second one reads it. Lanes read
-// two steps ahead, and may write one late. All rows before the last ones have ended by then.
+// up to four steps ahead, and write up to three late. All rows before the last ones have ended by then.
 func (w *wavefront) follows(rows, cols Span) bool {
-	const margin = 4
+	const margin = 8
 	steps := w.cols.size()/2 + 1 // from the first row of the one to that of the other
 	return rows.Lo-w.rows.Lo+(cols.Lo-w.cols.Lo+1)/2 <= steps-margin
 }

@@ -158,6 +158,7 @@
 #define NEW13(d) (d)(R9)(R14*1)
 #define NEW14(d) (d)(R9)(DX*2)
 #define NEW15(d) (d)(R9)(R10*1)
+#define NEW16(d) (d)(R9)(R13*8)
 
 // WAYS makes R13, DX, R14 and R10 of the length of a row.
 #define WAYS \
@@ -245,10 +246,10 @@ done:
 // PART puts what both have written aside where it belongs: the first pair of the one's next row, the last pair but one of the other's row, and the last
 // columns of both rows if there are any.
 #define PART(begun, last0, ended, last1, even) \
-	VMOVUPD (ended0+16)(SP), X12  \
-	VMOVUPD ended1(SP), X13       \
-	VMOVUPD X12, begun            \
-	VMOVUPD X13, ended            \
+	VMOVUPD (ended0+16)(SP), X24  \
+	VMOVUPD X24, begun            \
+	VMOVUPD ended1(SP), X24       \
+	VMOVUPD X24, ended            \
 	CMPQ odd(SP), $0              \
 	JEQ even                      \
 	MOVQ ended0(SP), CX           \
@@ -257,27 +258,27 @@ done:
 	MOVQ CX, last1                \
 even:
 
-// BLOCK makes the registers those of the block that comes next, which lane 0 begins when it has ended the row that it is in. It uses AX and BX.
-#define BLOCK \
-	MOVQ following(SP), AX           \
+// BLOCK makes the registers those of the block that comes next, which lane 0 begins when it has ended the row that it is in. It uses t and u.
+#define BLOCK(t, u) \
+	MOVQ following(SP), t           \
 	ADDQ $24, following(SP)          \
-	LEAQ 16(CX*8), BX             \
-	MOVQ 0(AX), R8                \
-	SUBQ BX, R8                   \
-	MOVQ 8(AX), R9                \
+	LEAQ 16(CX*8), u             \
+	MOVQ 0(t), R8                \
+	SUBQ u, R8                   \
+	MOVQ 8(t), R9                \
 	LEAQ 15(R9), SI               \
 	SHRQ $4, SI                   \
-	MOVQ 16(AX), AX               \
-	MOVQ AX, BX                   \
-	ANDQ $1, BX                   \
-	MOVQ BX, nextOdd(SP)          \
-	SHRQ $1, AX                   \
-	INCQ AX                       \
-	MOVQ AX, steps(SP)            \
-	SHLQ $4, AX                   \
-	NEGQ AX                       \
-	ADDQ $256, AX                 \
-	MOVQ AX, rewind(SP)
+	MOVQ 16(t), t               \
+	MOVQ t, u                   \
+	ANDQ $1, u                   \
+	MOVQ u, nextOdd(SP)          \
+	SHRQ $1, t                   \
+	INCQ t                       \
+	MOVQ t, steps(SP)            \
+	SHLQ $4, t                   \
+	NEGQ t                       \
+	ADDQ $256, t                 \
+	MOVQ t, rewind(SP)
 
 // Where changes are not tracked, steps within rows follow one another as a stream: a step also does what the next one needs and does not have to wait for, and
 // what is left to do of those before. So there is always something to compute while one sum waits for the other. Registers in a stream, when a step begins:
@@ -346,13 +347,24 @@ even:
 	ADDQ $32, R12                 \
 	SUBQ $2, DI
 
-// GET reads a quarter of the pairs of two steps, d bytes on, and PUT writes one.
-#define GETEA(d) READ2(OLD0(d), OLD4(d), OLD8(d), OLD12(d), Y16, Z16, Z1, Y28, Z28)
-#define GETOA(d) READ2(OLD2(d), OLD6(d), OLD10(d), OLD14(d), Y17, Z17, Z6, Y28, Z28)
-#define GETEB(d) READ2(OLD1(d), OLD5(d), OLD9(d), OLD13(d), Y26, Z26, Z7, Y28, Z28)
-#define GETOB(d) READ2(OLD3(d), OLD7(d), OLD11(d), OLD15(d), Y27, Z27, Z30, Y28, Z28)
-#define PUTEA(d) WRITE2(OLD0(d), OLD4(d), OLD8(d), OLD12(d), Y12, Z12, Z16, Y28, Z28)
-#define PUTOA(d) WRITE2(OLD2(d), OLD6(d), OLD10(d), OLD14(d), Y13, Z13, Z17, Y28, Z28)
-#define PUTEB(d) WRITE2(OLD1(d), OLD5(d), OLD9(d), OLD13(d), Y14, Z14, Z26, Y28, Z28)
-#define PUTOB(d) WRITE2(OLD3(d), OLD7(d), OLD11(d), OLD15(d), Y15, Z15, Z27, Y28, Z28)
+// GETEA to GETOB read a quarter of the pairs of two steps each, d bytes on, and PUTEA to PUTOB write one.
+#define GETEA(d, l0, l4, l8, l12) READ2(l0(d), l4(d), l8(d), l12(d), Y16, Z16, Z1, Y28, Z28)
+#define GETOA(d, l2, l6, l10, l14) READ2(l2(d), l6(d), l10(d), l14(d), Y17, Z17, Z6, Y28, Z28)
+#define GETEB(d, l1, l5, l9, l13) READ2(l1(d), l5(d), l9(d), l13(d), Y26, Z26, Z7, Y28, Z28)
+#define GETOB(d, l3, l7, l11, l15) READ2(l3(d), l7(d), l11(d), l15(d), Y27, Z27, Z30, Y28, Z28)
+#define PUTEA(d, l0, l4, l8, l12) WRITE2(l0(d), l4(d), l8(d), l12(d), Y12, Z12, Z16, Y28, Z28)
+#define PUTOA(d, l2, l6, l10, l14) WRITE2(l2(d), l6(d), l10(d), l14(d), Y13, Z13, Z17, Y28, Z28)
+#define PUTEB(d, l1, l5, l9, l13) WRITE2(l1(d), l5(d), l9(d), l13(d), Y14, Z14, Z26, Y28, Z28)
+#define PUTOB(d, l3, l7, l11, l15) WRITE2(l3(d), l7(d), l11(d), l15(d), Y15, Z15, Z27, Y28, Z28)
 #define NOTHING
+
+// EVEN and UNEVEN are the two steps of a stream, c bytes on: next points at the values above lane 0 in the second step, below is lane 16; w0 to w15 is where lanes wrote
+// the two steps before, r0 to r15 where they read the next two, of which insert joins what is elsewhere.
+#define EVEN(c, next, below, insert, w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11, w12, w13, w14, w15, r0, r4, r8, r12, r1, r5, r9, r13) \
+	STREAM((c+8)(R12), (c+16)(next), below(c+32), below(c+40), Z1, Z6, Z7, Z30, Z2, Z3, Z4, Z5, Z18, Z19, Z20, Z21, Z12, Z13, Z14, Z15, PUTEA(c-32, w0, w4, w8, w12), NOTHING, PUTOA(c-32, w2, w6, w10, w14); GETEA(c+48, r0, r4, r8, r12), PUTEB(c-32, w1, w5, w9, w13); GETEB(c+48, r1, r5, r9, r13); insert, PUTOB(c-32, w3, w7, w11, w15))
+
+#define UNEVEN(c, below, insert, r2, r6, r10, r14, r3, r7, r11, r15) \
+	STREAM((c+24)(R12), (c+32)(R12), below(c+48), below(c+56), Z16, Z17, Z26, Z27, Z18, Z19, Z20, Z21, Z2, Z3, Z4, Z5, Z16, Z17, Z26, Z27, NOTHING, GETOA(c+48, r2, r6, r10, r14); GETOB(c+48, r3, r7, r11, r15); insert, NOTHING, NOTHING, NOTHING)
+
+// JOIN puts the first pair of a row that a lane reads in the second of two steps already.
+#define JOIN(q, m, z) VINSERTF64X2 $q, m, z, z
