@@ -19,7 +19,10 @@ const (
 	// are lanes. The frames of wave16 and wave8 have room for widest columns.
 	widest = 1024
 	area   = 512 << 10 // points
-	most   = 16        // blocks
+	most   = 32        // blocks
+
+	// streamed is how many columns 16 lanes take in a stream.
+	streamed = 50
 )
 
 // narrowest is how many columns a wavefront needs. A lane is a pair of columns behind the one above it. In narrower blocks the first lane would
@@ -86,10 +89,23 @@ func (w *wavefront) block(rows, cols Span) {
 		w.left(rows, cols)
 		return
 	}
-	pieces := (cols.size() + widest - 1) / widest
-	for p := range pieces {
-		w.piece(lanes, rows, Span{cols.Lo + p*cols.size()/pieces, cols.Lo + (p+1)*cols.size()/pieces})
+	left := pieces(lanes, cols.size())
+	for ; left > 1; left-- {
+		next := cols.Lo + (cols.size()/left&^3 | 2)
+		w.piece(lanes, rows, Span{cols.Lo, next})
+		cols.Lo = next
 	}
+	w.piece(lanes, rows, cols)
+}
+
+// pieces is into how many pieces so many columns are cut. All but the last have two columns more than a multiple of four, an even number of steps: then 16 lanes need not leave their
+// stream where rows end. Their number is such that the last one is like them, or has one column more, if pieces do not become too narrow for a stream.
+func pieces(lanes, columns int) int {
+	n := (columns + widest - 5) / (widest - 4)
+	if even := (columns-2*n)%4 < 2; lanes == 16 && !even && columns/(n+1) >= streamed {
+		n++
+	}
+	return n
 }
 
 // piece is block with up to widest columns.
