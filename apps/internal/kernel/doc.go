@@ -55,18 +55,22 @@
 // cache) the portable wavefront does the work.
 //
 // What limits it: in a step of 32 points the arithmetic is 24 vector operations with AVX-512, and 24 more move values between
-// rows and columns and from lane to lane, 20 of them on the one port that Intel has for that. A step takes some 31 cycles of a Xeon, where the chain of a pair (twice
-// add, multiply, add) alone would take 23. With AVX2 a step has 16 points, the same 24 operations, 20 that move, and 8 stores.
+// rows and columns and from lane to lane, 20 of them on the one port that Intel has for that; the chain of a pair (twice
+// add, multiply, add) alone takes 18 cycles of a Zen 4 and 23 of a Xeon. A Zen 4 has to do for 29 cycles, but took 47, and the Xeon 31: before and behind its chain a step has 20 or 30 cycles of other work, and
+// no processor looks so far ahead that it would begin the next step's in time. So, where changes are not tracked, the steps of 16 lanes are a *stream*: each does, between the links of its chain,
+// what the next one needs that depends on nothing new, and writes what the ones before it have found. The Zen 4 then takes 36 cycles. (The Xeon has not been measured since.)
+// Registers are just enough, which is why there is no stream with tracking, nor one with AVX2, which has half of them. With AVX2 a step has 16 points, the same 24 operations, 20 that move, and 8 stores.
 // A block whose first column does not begin a 16-byte vector takes 3 to 4% longer: pairs then lie across the ends of cache lines twice as often.
-// Whole rows of 8 MB come from the third-level cache at nearly the same speed on a Zen, on that Xeon they take 1.3 times as long. Times a point on one core of a Zen 5
-// server with AVX-512 and of a Zen 3 server with AVX2, as parts of RelaxPlain's, whose 4 to 5 ns, and 5.7, are the chain alone. They were taken when the lanes of a vector were
+// Whole rows of 8 MB come from the third-level cache at nearly the same speed on a Zen, on that Xeon they take 1.3 times as long. Times a point on one core of a Zen 4 server, with streams, and, without,
+// of a Zen 5 server with AVX-512 and of a Zen 3 server with AVX2, as parts of RelaxPlain's, whose 4.6 to 5 ns, 4 to 5, and 5.7, are the chain alone. The latter two were taken when the lanes of a vector were
 // neighbours; since they alternate a step takes 0.93 of the time with AVX-512, and 0.90 with AVX2, on the Xeon:
 //
-//	rows x columns   portable   AVX-512   AVX-512, tracking   portable   AVX2   AVX2, tracking
-//	1000 x 1000      1/6        1/20      1/16                1/5        1/10   1/7
-//	 600 x 250       1/6        1/18      1/15                1/5        1/9    1/7
-//	 600 x 125       1/5.5      1/16      1/13                1/4.5      1/8.5  1/7
-//	 600 x 62        1/4.5      1/12      1/10                1/3.5      1/6    1/4
+//	                 Zen 4                          Zen 5                          Zen 3
+//	rows x columns   portable   AVX-512, tracking   portable   AVX-512, tracking   portable   AVX2, tracking
+//	1000 x 1000      1/5.5      1/14.5   1/10       1/6        1/20     1/16       1/5        1/10  1/7
+//	 600 x 250       1/5.5      1/14.5   1/10       1/6        1/18     1/15       1/5        1/9   1/7
+//	 600 x 125       1/5        1/13     1/9        1/5.5      1/16     1/13       1/4.5      1/8.5 1/7
+//	 600 x 62        1/4.5      1/12     1/8.5      1/4.5      1/12     1/10       1/3.5      1/6   1/4
 //
 // from the least of several runs of
 //

@@ -8,7 +8,8 @@
 // next row.
 //
 // Steps come in twos where all lanes are within their rows (fast), and where each of them ends a row and begins another
-// (change); one by one where some have no row yet, or no more, and where one is left over.
+// (change); one by one where some have no row yet, or no more, and where one is left over. Where changes are not tracked most of those that come in twos
+// are a stream (stream and turn; sor_wave16_amd64.h), from which they differ in nothing but the order of their instructions.
 //
 // Memory has rows, arithmetic wants columns of the wavefront: 8 lanes in a vector, A being the even lanes and B the odd ones. So the
 // lanes before those of B, and after those of A, are at the same places of the other vector, and only the others need shifting.
@@ -39,6 +40,7 @@
 //	DX       pointer for the pair of the row that ends
 //	SI       groups of 16 rows to begin           DI       steps left to this group
 //	R15      1: track the largest change          AX BX R14 temporary
+
 // Joins of two vectors of pairs, the second one's elements counting from 8: both pairs of the rows in the lower half,
 // and of those in the upper half.
 DATA join<>+0(SB)/8, $0
@@ -350,7 +352,7 @@ fast:
 	DECQ DI                       // one less is left: 0 or -1 behind the last two
 	TESTQ R15, R15
 	JNZ twoSteps
-	CMPQ DI, $9                   // a stream is worth its beginning and end
+	CMPQ DI, $9                   // 50 columns or more: a stream is worth its beginning and end
 	JLT twoSteps
 
 	// The first two steps, whose pairs the stream writes.
@@ -387,7 +389,7 @@ stream:
 streamed:
 	CMPQ DI, $2
 	JGT stream
-	// Two steps are left, or three. The stream goes on if it is two and then all lanes begin rows.
+	// Two steps are left, or three. The stream goes on if it is two, and if all lanes have a row to begin then.
 	JEQ unstream
 	CMPQ SI, $1
 	JEQ nextBlock
@@ -402,7 +404,7 @@ nextBlock:
 	JEQ stay
 	CMPQ 8(R15), $16
 	JLT stay
-	CMPQ 16(R15), $50             // as above
+	CMPQ 16(R15), $50             // enough columns for a stream
 	JLT stay
 	BLOCK(R15, R14)
 	JMP turn
@@ -411,7 +413,7 @@ stay:
 	JMP unstream
 
 turn:
-	// As in change, lanes end rows and begin others, one after the other; in the stream.
+	// The last two steps within rows; then, as in change, lanes end rows and begin others, one after the other; and the first two steps when all have.
 	MOVQ R8, (saved+16)(SP)
 	WAYS
 	LEAQ (R8)(CX*8), R8
