@@ -120,6 +120,21 @@
 	VMOVUPD y, m8                         \
 	VEXTRACTF64X4 $1, z, m12
 
+// READ2BY and WRITE2BY do so by the pointers of lanes l, l+4, l+8 and l+12.
+#define READ2BY(l, d, y, z, second, ty, tz) \
+	MOVQ (loads+8*l)(SP), AX              \
+	MOVQ (loads+8*l+32)(SP), BX           \
+	MOVQ (loads+8*l+64)(SP), DX           \
+	MOVQ (loads+8*l+96)(SP), R14          \
+	READ2((d)(AX)(CX*8), (d)(BX)(CX*8), (d)(DX)(CX*8), (d)(R14)(CX*8), y, z, second, ty, tz)
+
+#define WRITE2BY(l, d, y, z, second) \
+	MOVQ (stores+8*l)(SP), AX             \
+	MOVQ (stores+8*l+32)(SP), BX          \
+	MOVQ (stores+8*l+64)(SP), DX          \
+	MOVQ (stores+8*l+96)(SP), R14         \
+	WRITE2((d)(AX)(CX*8), (d)(BX)(CX*8), (d)(DX)(CX*8), (d)(R14)(CX*8), y, z, second, Y28, Z28)
+
 // Where a lane is, all being equally far from one another: OLD in its present row, NEW in its next one, d bytes on. END is aside.
 //	AX  R8   lane 0       R13 DX R14 R10   1, 3, 5 and 7 times the way from a lane to the next
 //	BX  R9   lane 8
@@ -365,6 +380,38 @@ even:
 
 #define UNEVEN(c, below, insert, r2, r6, r10, r14, r3, r7, r11, r15) \
 	STREAM((c+24)(R12), (c+32)(R12), below(c+48), below(c+56), Z16, Z17, Z26, Z27, Z18, Z19, Z20, Z21, Z2, Z3, Z4, Z5, Z16, Z17, Z26, Z27, NOTHING, GETOA(c+48, r2, r6, r10, r14); GETOB(c+48, r3, r7, r11, r15); insert, NOTHING, NOTHING, NOTHING)
+
+// PREPARE does what a step finds done when it begins. Z24 Z19 Z20 Z21 are the pairs of the next step.
+#define PREPARE(above0, below0, below1) \
+	VUNPCKLPD Z19, Z24, Z18       \
+	VUNPCKHPD Z19, Z24, Z19       \
+	VUNPCKHPD Z21, Z20, Z28       \
+	VUNPCKLPD Z21, Z20, Z20       \
+	VMOVAPD Z28, Z21              \
+	VALIGNQ.BCST $7, above0, Z10, Z22 \
+	VADDPD Z20, Z22, Z22          \
+	VADDPD Z3, Z22, Z22           \
+	VBROADCASTSD below0, Z23      \
+	VALIGNQ $1, Z18, Z23, Z23     \
+	VADDPD Z8, Z23, Z23           \
+	VADDPD Z5, Z23, Z23           \
+	VBROADCASTSD below1, Z25      \
+	VALIGNQ $1, Z19, Z25, Z25     \
+	VMULPD.BCST keep+32(FP), Z2, Z2 \
+	VMULPD.BCST keep+32(FP), Z3, Z3 \
+	VMULPD.BCST keep+32(FP), Z4, Z4 \
+	VMULPD.BCST keep+32(FP), Z5, Z5
+
+// RESTORE makes registers what they are outside of a stream. Z16 Z17 Z26 Z27 are the pairs of the step that comes.
+#define RESTORE \
+	VUNPCKLPD Z17, Z16, Z2        \
+	VUNPCKHPD Z17, Z16, Z3        \
+	VUNPCKLPD Z27, Z26, Z4        \
+	VUNPCKHPD Z27, Z26, Z5        \
+	VBROADCASTSD keep+32(FP), Z1  \
+	VPXORQ Z28, Z28, Z28          \
+	VPTERNLOGQ $0xFF, Z30, Z30, Z30 \
+	VPSRLQ $1, Z30, Z30
 
 // JOIN puts the first pair of a row that a lane reads in the second of two steps already.
 #define JOIN(q, m, z) VINSERTF64X2 $q, m, z, z
