@@ -44,13 +44,13 @@
 //	lane 2          7  8  9 10  11
 //
 // So it is from block to block ([SOR.RelaxAll]): the next one may be the same rows and columns in the next sweep, or almost, if only the last lane has passed all that
-// the first ones come to. Parts of 144 x 125 points, of 16 sweeps, take 0.95 of the time that they take one by one, of 272 x 250 0.99.
+// the first ones come to. Parts of 144 x 126 points, of 16 sweeps, take 0.92 of the time that they take one by one, of 272 x 250 0.98.
 //
 // up of lane k is what lane k-1 computed two columns ago, down what lane k+1 will find as its centre two columns ahead;
 // even lanes are one vector and odd lanes the other, so both are the other vector: as it is, or shifted by one place, with a value from the row
 // above lane 0 or below the last one at the end. Memory has rows and the vectors have columns, so pairs are transposed on the way in and out. The last pair of a row has one
 // column of the block, or none: its time is the price of changing the row. In blocks of less than 32 columns (16) the first
-// lane would catch up with the last one; eight lanes may still do where sixteen are too many. In narrower blocks, in the left-over rows of a block if they are less than six (three), on other
+// lane would catch up with the last one; eight lanes may still do where sixteen are too many. In narrower blocks, in the left-over rows of a block if they are less than five (three), on other
 // processors, and for strides of 2 more than a multiple of 512 (the rows in work fall into one set of the first-level
 // cache) the portable wavefront does the work.
 //

@@ -21,7 +21,7 @@ const (
 	area   = 512 << 10 // points
 	most   = 32        // blocks
 
-	// streamed is how many columns 16 lanes take in a stream.
+	// streamed is how many columns are worth a stream of 16 lanes; the assembly knows it, too.
 	streamed = 50
 )
 
@@ -30,7 +30,7 @@ const (
 func narrowest(lanes int) int { return 2 * lanes }
 
 // fewest is how many rows left over are faster with some lanes idle than in portable code.
-func fewest(lanes int) int { return lanes * 3 / 8 }
+func fewest(lanes int) int { return lanes/4 + 1 }
 
 // block is rows x cols points, the first of them at first; at least 1 row and narrowest to widest columns. The assembly knows where its fields are.
 type block struct {
@@ -89,19 +89,19 @@ func (w *wavefront) block(rows, cols Span) {
 		w.left(rows, cols)
 		return
 	}
-	left := pieces(lanes, cols.size())
-	for ; left > 1; left-- {
-		next := cols.Lo + (cols.size()/left&^3 | 2)
+	for n := pieces(lanes, cols.size()); n > 1; n-- {
+		next := cols.Lo + (cols.size()/n&^3 | 2)
 		w.piece(lanes, rows, Span{cols.Lo, next})
 		cols.Lo = next
 	}
 	w.piece(lanes, rows, cols)
 }
 
-// pieces is into how many pieces so many columns are cut. All but the last have two columns more than a multiple of four, an even number of steps: then 16 lanes need not leave their
-// stream where rows end. Their number is such that the last one is like them, or has one column more, if pieces do not become too narrow for a stream.
+// pieces is into how many pieces so many columns are cut, at most widest. All but the last have two columns more than a multiple of four, which makes the number of steps even: then 16 lanes
+// need not leave their stream where rows end. There are so many that the last one is like them, or has one column more, if that does not make them too narrow for a stream.
 func pieces(lanes, columns int) int {
-	n := (columns + widest - 5) / (widest - 4)
+	const most = widest - 4 // the last one may be wider than the others
+	n := (columns + most - 1) / most
 	if even := (columns-2*n)%4 < 2; lanes == 16 && !even && columns/(n+1) >= streamed {
 		n++
 	}
