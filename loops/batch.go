@@ -199,15 +199,12 @@ func (x *across) compute(b *batch, i int, rows Range, lo, hi bool) float64 {
 		columns.Hi += (b.count - 1) * b.skew
 	}
 	height, width := x.tile(all, columns)
-	first := all.Lo
-	if hi && !lo {
-		first = all.Hi - roundUp(all.Len(), height) // the tile that is not whole is where rows come and go from sweep to sweep anyway
-	}
+	x.cutRows(all, height, b.count-1, !lo, !hi)
 	x.parts = x.parts[:0]
 	for c := columns.Lo; c < columns.Hi; c += width {
-		for r := first; r < all.Hi; r += height {
+		for _, tile := range x.tiles {
 			for k := range b.count {
-				tileRows := Span(r-k, r+height-k).Intersect(b.leaning(rows, k, lo, hi))
+				tileRows := Span(tile.Lo-k, tile.Hi-k).Intersect(b.leaning(rows, k, lo, hi))
 				tileColumns := Span(c-k*b.skew, c+width-k*b.skew).Intersect(x.part(b, i, k))
 				if !tileRows.Empty() && !tileColumns.Empty() {
 					x.parts = append(x.parts, Part{tileRows, tileColumns})
@@ -217,6 +214,30 @@ func (x *across) compute(b *batch, i int, rows Range, lo, hi bool) float64 {
 	}
 	x.bodies()
 	return work
+}
+
+// cutRows cuts rows into x.tiles of at most the given height. At ends that do not lean, as the flags say, rows come and go from sweep to sweep, so many in all: they have a tile of their own, and
+// those between have whole groups of rows, as many in each sweep.
+func (x *across) cutRows(rows Range, height, come int, first, last bool) {
+	x.tiles = x.tiles[:0]
+	middle := rows
+	if first {
+		middle.Lo = min(rows.Lo+come, rows.Hi)
+	}
+	if last {
+		middle.Hi = max(rows.Hi-come, middle.Lo)
+	}
+	rest := middle.Len() % rowGroup
+	if first {
+		middle.Lo += rest
+	} else {
+		middle.Hi -= rest
+	}
+	x.tiles = append(x.tiles, Span(rows.Lo, middle.Lo))
+	for r := middle.Lo; r < middle.Hi; r += height {
+		x.tiles = append(x.tiles, Span(r, min(r+height, middle.Hi)))
+	}
+	x.tiles = append(x.tiles, Span(middle.Hi, rows.Hi))
 }
 
 // bodies does x.parts.

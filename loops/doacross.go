@@ -150,7 +150,8 @@ type across struct {
 	up      messagesUp
 	down    messagesDown
 	pieces  []piece
-	parts   []Part // what compute does
+	tiles   []Range // of a strip: rows
+	parts   []Part  // what compute does
 	token   [1]byte
 	end     [maxHead]byte // of this rank's block behind the strip that comes next, on its way
 	begin   [maxHead]byte // the same of the left rank's

@@ -82,8 +82,8 @@ type wavefront struct {
 // block relaxes the points of a block, or collects them.
 func (w *wavefront) block(rows, cols Span) {
 	lanes := lanes
-	for lanes > 8 && cols.size() < narrowest(lanes) {
-		lanes /= 2
+	if lanes > 8 && (cols.size() < narrowest(lanes) || rows.size() < lanes) {
+		lanes = 8
 	}
 	if lanes == 0 || cols.size() < narrowest(lanes) || collides(w.stride) {
 		w.left(rows, cols)
