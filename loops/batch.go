@@ -34,7 +34,7 @@ const (
 	slantShare = 4
 )
 
-// rowGroup divides the height of tiles that are higher: bodies that take several rows at once have none left over.
+// rowGroup divides the height of most tiles that are higher: bodies that take several rows at once have none left over.
 const rowGroup = 16
 
 // batch is a number of sweeps that a rank does strip by strip: each strip is swept by all of them before the next strip is. Blocks go
@@ -216,8 +216,8 @@ func (x *across) compute(b *batch, i int, rows Range, lo, hi bool) float64 {
 	return work
 }
 
-// cutRows cuts rows into x.tiles of at most the given height. At ends that do not lean, as the flags say, rows come and go from sweep to sweep, so many in all: they have a tile of their own, and
-// those between have whole groups of rows, as many in each sweep.
+// cutRows cuts rows into x.tiles of at most the given height. At the first and the last row, if these do not lean, rows come and go from sweep to sweep, so many in all: there is a tile for them, with what is
+// left over of the others, which have whole groups of rows, as many in each sweep.
 func (x *across) cutRows(rows Range, height, come int, first, last bool) {
 	x.tiles = x.tiles[:0]
 	middle := rows

@@ -50,7 +50,7 @@
 // even lanes are one vector and odd lanes the other, so both are the other vector: as it is, or shifted by one place, with a value from the row
 // above lane 0 or below the last one at the end. Memory has rows and the vectors have columns, so pairs are transposed on the way in and out. The last pair of a row has one
 // column of the block, or none: its time is the price of changing the row. In blocks of less than 32 columns (16) the first
-// lane would catch up with the last one; eight lanes may still do where sixteen are too many. In narrower blocks, in the left-over rows of a block if they are less than five (three), on other
+// lane would catch up with the last one; eight lanes may still do where sixteen are too many, for columns or for rows. In narrower blocks, in the left-over rows of a block if they are less than five (three), on other
 // processors, and for strides of 2 more than a multiple of 512 (the rows in work fall into one set of the first-level
 // cache) the portable wavefront does the work.
 //
