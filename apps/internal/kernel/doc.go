@@ -76,7 +76,7 @@
 //
 //	go test -tags nompi -run '^$' -bench Relax -count 10 ./apps/internal/kernel
 //
-// A call of the assembly cannot be preempted, so it relaxes for some 200 microseconds at most.
+// A call of the assembly cannot be preempted, so it relaxes for some 200 microseconds at most, twice that with AVX2 or tracking.
 //
 // # Block product
 //

@@ -15,13 +15,13 @@ var lanes = func() int {
 }()
 
 const (
-	// A wavefront cannot be preempted: garbage collection waits for it. These bound a call to some 200 µs. Each costs as many idle steps as there
-	// are lanes. The frames of wave16 and wave8 have room for widest columns.
+	// A wavefront cannot be preempted: garbage collection waits for it. These bound a call to some 200 µs, and twice that with AVX2 or tracking. Each costs
+	// as many idle steps as there are lanes. The frames of wave16 and wave8 have room for widest columns.
 	widest = 1024
 	area   = 512 << 10 // points
 	most   = 32        // blocks
 
-	// streamed is how many columns are worth a stream of 16 lanes; the assembly knows it, too.
+	// streamed is how many columns are worth a stream of 16 lanes.
 	streamed = 50
 )
 
@@ -32,7 +32,7 @@ func narrowest(lanes int) int { return 2 * lanes }
 // fewest is how many rows left over are faster with some lanes idle than in portable code.
 func fewest(lanes int) int { return lanes/4 + 1 }
 
-// block is rows x cols points, the first of them at first; at least 1 row and narrowest to widest columns. The assembly knows where its fields are.
+// block is rows x cols points, the first of them at first; at least 1 row and narrowest to widest columns.
 type block struct {
 	first      *float64
 	rows, cols int
@@ -58,7 +58,7 @@ func (s SOR) fastest(u []float64, stride int, blocks []Block) uint64 {
 	w := wavefront{SOR: s, u: u, stride: stride}
 	for _, b := range blocks {
 		if !b.empty() {
-			w.block(b.Rows, b.Cols)
+			w.add(b.Rows, b.Cols)
 		}
 	}
 	w.end()
@@ -79,8 +79,8 @@ type wavefront struct {
 	cols      Span        // its columns
 }
 
-// block relaxes the points of a block, or collects them.
-func (w *wavefront) block(rows, cols Span) {
+// add relaxes the points of a block, or collects them.
+func (w *wavefront) add(rows, cols Span) {
 	lanes := lanes
 	if lanes > 8 && (cols.size() < narrowest(lanes) || rows.size() < lanes) {
 		lanes = 8
@@ -100,15 +100,15 @@ func (w *wavefront) block(rows, cols Span) {
 // pieces is into how many pieces so many columns are cut, at most widest. All but the last have two columns more than a multiple of four, which makes the number of steps even: then 16 lanes
 // need not leave their stream where rows end. There are so many that the last one is like them, or has one column more, if that does not make them too narrow for a stream.
 func pieces(lanes, columns int) int {
-	const most = widest - 4 // the last one may be wider than the others
-	n := (columns + most - 1) / most
+	const limit = widest - 4 // the last one may be wider than the others
+	n := (columns + limit - 1) / limit
 	if even := (columns-2*n)%4 < 2; lanes == 16 && !even && columns/(n+1) >= streamed {
 		n++
 	}
 	return n
 }
 
-// piece is block with up to widest columns.
+// piece is add with up to widest columns.
 func (w *wavefront) piece(lanes int, rows, cols Span) {
 	hi := rows.Hi
 	if cols.size()%2 == 0 && rows.Hi*w.stride+cols.Hi+1 >= len(w.u) {

@@ -210,6 +210,27 @@ func TestRelaxAllIsRelaxInTurn(t *testing.T) {
 	})
 }
 
+// Assembly takes more stack than a goroutine has at first, and blocks are on the stack that is moved then.
+func TestRelaxAllOnNewGoroutines(t *testing.T) {
+	s := NewSOR(paperOmega, false)
+	blocks := []Block{{Span{1, 33}, Span{1, 61}}, {Span{1, 32}, Span{1, 59}}, {Span{3, 12}, Span{1, 41}}}
+	u := roughGrid(40, 63, 1)
+	want := slices.Clone(u)
+	for _, b := range blocks {
+		s.RelaxPlain(want, 63, b.Rows, b.Cols)
+	}
+	for range 100 {
+		got := slices.Clone(u)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			s.RelaxAll(got, 63, blocks)
+		}()
+		<-done
+		requireSameBits(t, want, got, "goroutine")
+	}
+}
+
 // Sweeps that pass over tiles one behind the other, as the ranks do them, with ends that lean or do not.
 func TestRelaxAllDoesSweepsInTiles(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

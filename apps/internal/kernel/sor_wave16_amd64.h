@@ -273,28 +273,6 @@ done:
 	MOVQ CX, last1                \
 even:
 
-// BLOCK makes the registers those of the block that comes next, which lane 0 begins when it has ended the row that it is in. It uses t and u.
-#define BLOCK(t, u) \
-	MOVQ following(SP), t           \
-	ADDQ $24, following(SP)          \
-	LEAQ 16(CX*8), u             \
-	MOVQ 0(t), R8                \
-	SUBQ u, R8                   \
-	MOVQ 8(t), R9                \
-	LEAQ 15(R9), SI               \
-	SHRQ $4, SI                   \
-	MOVQ 16(t), t               \
-	MOVQ t, u                   \
-	ANDQ $1, u                   \
-	MOVQ u, nextOdd(SP)          \
-	SHRQ $1, t                   \
-	INCQ t                       \
-	MOVQ t, steps(SP)            \
-	SHLQ $4, t                   \
-	NEGQ t                       \
-	ADDQ $256, t                 \
-	MOVQ t, rewind(SP)
-
 // Where changes are not tracked, steps within rows follow one another as a stream: a step also does what the next one needs and does not have to wait for, and
 // what is left to do of those before. So there is always something to compute while one sum waits for the other. Registers in a stream, when a step begins:
 //
@@ -355,6 +333,13 @@ even:
 	VUNPCKLPD Z11, Z10, peb               \
 	VUNPCKHPD Z11, Z10, pob
 
+// STREAM1 and STREAM2 are the first and the second one of two.
+#define STREAM1(above1, nextAbove0, nextBelow0, nextBelow1, p1, p2, p3, p4, p5) \
+	STREAM(above1, nextAbove0, nextBelow0, nextBelow1, Z1, Z6, Z7, Z30, Z2, Z3, Z4, Z5, Z18, Z19, Z20, Z21, Z12, Z13, Z14, Z15, p1, p2, p3, p4, p5)
+
+#define STREAM2(above1, nextAbove0, nextBelow0, nextBelow1, p1, p2, p3, p4, p5) \
+	STREAM(above1, nextAbove0, nextBelow0, nextBelow1, Z16, Z17, Z26, Z27, Z18, Z19, Z20, Z21, Z2, Z3, Z4, Z5, Z16, Z17, Z26, Z27, p1, p2, p3, p4, p5)
+
 // ADVANCE goes on to the next two steps.
 #define ADVANCE \
 	ADDQ $32, AX                  \
@@ -376,10 +361,10 @@ even:
 // EVEN and UNEVEN are the two steps of a stream, c bytes on: next points at the values above lane 0 in the second step, below is lane 16; w0 to w15 is where lanes wrote
 // the two steps before, r0 to r15 where they read the next two, of which insert joins what is elsewhere.
 #define EVEN(c, next, below, insert, w0, w1, w2, w3, w4, w5, w6, w7, w8, w9, w10, w11, w12, w13, w14, w15, r0, r4, r8, r12, r1, r5, r9, r13) \
-	STREAM((c+8)(R12), (c+16)(next), below(c+32), below(c+40), Z1, Z6, Z7, Z30, Z2, Z3, Z4, Z5, Z18, Z19, Z20, Z21, Z12, Z13, Z14, Z15, PUTEA(c-32, w0, w4, w8, w12), NOTHING, PUTOA(c-32, w2, w6, w10, w14); GETEA(c+48, r0, r4, r8, r12), PUTEB(c-32, w1, w5, w9, w13); GETEB(c+48, r1, r5, r9, r13); insert, PUTOB(c-32, w3, w7, w11, w15))
+	STREAM1((c+8)(R12), (c+16)(next), below(c+32), below(c+40), PUTEA(c-32, w0, w4, w8, w12), NOTHING, PUTOA(c-32, w2, w6, w10, w14); GETEA(c+48, r0, r4, r8, r12), PUTEB(c-32, w1, w5, w9, w13); GETEB(c+48, r1, r5, r9, r13); insert, PUTOB(c-32, w3, w7, w11, w15))
 
 #define UNEVEN(c, below, insert, r2, r6, r10, r14, r3, r7, r11, r15) \
-	STREAM((c+24)(R12), (c+32)(R12), below(c+48), below(c+56), Z16, Z17, Z26, Z27, Z18, Z19, Z20, Z21, Z2, Z3, Z4, Z5, Z16, Z17, Z26, Z27, NOTHING, GETOA(c+48, r2, r6, r10, r14); GETOB(c+48, r3, r7, r11, r15); insert, NOTHING, NOTHING, NOTHING)
+	STREAM2((c+24)(R12), (c+32)(R12), below(c+48), below(c+56), NOTHING, GETOA(c+48, r2, r6, r10, r14); GETOB(c+48, r3, r7, r11, r15); insert, NOTHING, NOTHING, NOTHING)
 
 // PREPARE does what a step finds done when it begins. Z24 Z19 Z20 Z21 are the pairs of the next step.
 #define PREPARE(above0, below0, below1) \

@@ -1,4 +1,5 @@
 #include "textflag.h"
+#include "sor_blocks_amd64.h"
 #include "sor_wave16_amd64.h"
 
 // wave16 relaxes blocks as one wavefront of 16 lanes; doc.go has the picture, sor_amd64.go the contract. Lane l
@@ -63,22 +64,14 @@ GLOBL join<>(SB), RODATA|NOPTR, $128
 
 // func wave16(blocks *block, n, stride int, quarter, keep float64, track bool) (largest uint64)
 TEXT ·wave16(SB), 0, $9280-56
-	MOVQ blocks+0(FP), AX
-	MOVQ n+8(FP), BX
-	LEAQ (BX)(BX*2), BX
-	LEAQ (AX)(BX*8), BX
-	MOVQ AX, following(SP)
-	MOVQ BX, behind(SP)
-	MOVQ stride+16(FP), R11
-	SHLQ $3, R11
+	BLOCKS
 	VBROADCASTSD quarter+24(FP), Z0
 	VBROADCASTSD keep+32(FP), Z1
-	MOVBQZX track+40(FP), R15
 
 	// Before its first row a lane reads what is at the left of it and writes nowhere. There is a step before the first,
 	// for lane 0 to read its first pair.
 	MOVQ $-2, CX
-	BLOCK(AX, BX)
+	BLOCK(4, AX, BX)
 	MOVQ $0, odd(SP)
 	MOVQ R8, R12                  // the row of the lane
 	MOVQ R9, R13                  // rows from there to the row below the block
@@ -356,8 +349,8 @@ idle:
 	READ2BY(3, 16, Y21, Z21, Z30, Y28, Z28)
 	PREPARE((R12)(CX*8), (R13)(CX*8), 8(R13)(CX*8))
 idleStream:
-	STREAM(8(R12)(CX*8), 16(R12)(CX*8), 16(R13)(CX*8), 24(R13)(CX*8), Z1, Z6, Z7, Z30, Z2, Z3, Z4, Z5, Z18, Z19, Z20, Z21, Z12, Z13, Z14, Z15, WRITE2BY(0, -32, Y12, Z12, Z16), NOTHING, WRITE2BY(2, -32, Y13, Z13, Z17); READ2BY(0, 48, Y16, Z16, Z1, Y28, Z28), WRITE2BY(1, -32, Y14, Z14, Z26); READ2BY(1, 48, Y26, Z26, Z7, Y28, Z28), WRITE2BY(3, -32, Y15, Z15, Z27))
-	STREAM(24(R12)(CX*8), 32(R12)(CX*8), 32(R13)(CX*8), 40(R13)(CX*8), Z16, Z17, Z26, Z27, Z18, Z19, Z20, Z21, Z2, Z3, Z4, Z5, Z16, Z17, Z26, Z27, NOTHING, READ2BY(2, 48, Y17, Z17, Z6, Y28, Z28); READ2BY(3, 48, Y27, Z27, Z30, Y28, Z28), NOTHING, NOTHING, NOTHING)
+	STREAM1(8(R12)(CX*8), 16(R12)(CX*8), 16(R13)(CX*8), 24(R13)(CX*8), WRITE2BY(0, -32, Y12, Z12, Z16), NOTHING, WRITE2BY(2, -32, Y13, Z13, Z17); READ2BY(0, 48, Y16, Z16, Z1, Y28, Z28), WRITE2BY(1, -32, Y14, Z14, Z26); READ2BY(1, 48, Y26, Z26, Z7, Y28, Z28), WRITE2BY(3, -32, Y15, Z15, Z27))
+	STREAM2(24(R12)(CX*8), 32(R12)(CX*8), 32(R13)(CX*8), 40(R13)(CX*8), NOTHING, READ2BY(2, 48, Y17, Z17, Z6, Y28, Z28); READ2BY(3, 48, Y27, Z27, Z30, Y28, Z28), NOTHING, NOTHING, NOTHING)
 	ADDQ $4, CX
 	SUBQ $2, DI
 	CMPQ DI, $6
@@ -389,7 +382,7 @@ fast:
 	DECQ DI                       // one less is left: 0 or -1 behind the last two
 	TESTQ R15, R15
 	JNZ twoSteps
-	CMPQ DI, $9                   // 50 columns or more: a stream is worth its beginning and end
+	CMPQ DI, $(const_streamed/2+1-16-1) // a stream is worth its beginning and end
 	JLT twoSteps
 
 	// The first two steps, whose pairs the stream writes.
@@ -422,11 +415,11 @@ nextBlock:
 	MOVQ following(SP), R15
 	CMPQ R15, behind(SP)
 	JEQ stay
-	CMPQ 8(R15), $16
+	CMPQ block_rows(R15), $16
 	JLT stay
-	CMPQ 16(R15), $50             // enough columns for a stream
+	CMPQ block_cols(R15), $const_streamed
 	JLT stay
-	BLOCK(R15, R14)
+	BLOCK(4, R15, R14)
 	JMP turn
 stay:
 	XORQ R15, R15
@@ -562,7 +555,7 @@ endGroup:
 	CMPQ AX, behind(SP)
 	JEQ group                     // the last rows end, and none begin
 	MOVQ R9, R14
-	BLOCK(AX, BX)
+	BLOCK(4, AX, BX)
 	TESTQ R14, R14
 	JZ group
 	XORQ R10, R10                 // some lanes have no row to end

@@ -1,4 +1,5 @@
 #include "textflag.h"
+#include "sor_blocks_amd64.h"
 
 // wave8 is wave16 (sor_wave16_amd64.s) with 8 lanes, for processors whose vectors have 4 elements. What differs is noted here.
 //
@@ -178,48 +179,18 @@ GLOBL unsigned<>(SB), RODATA|NOPTR, $32
 	LARGER(Y5, Y11)               \
 	VMOVUPD Y11, most(SP)
 
-// BLOCK makes the registers those of the block that comes next, which lane 0 begins when it has ended the row that it is in. It uses AX and BX.
-#define BLOCK \
-	MOVQ following(SP), AX           \
-	ADDQ $24, following(SP)          \
-	LEAQ 16(CX*8), BX             \
-	MOVQ 0(AX), R8                \
-	SUBQ BX, R8                   \
-	MOVQ 8(AX), R9                \
-	LEAQ 7(R9), SI                \
-	SHRQ $3, SI                   \
-	MOVQ 16(AX), AX               \
-	MOVQ AX, BX                   \
-	ANDQ $1, BX                   \
-	MOVQ BX, nextOdd(SP)          \
-	SHRQ $1, AX                   \
-	INCQ AX                       \
-	MOVQ AX, steps(SP)            \
-	SHLQ $4, AX                   \
-	NEGQ AX                       \
-	ADDQ $128, AX                 \
-	MOVQ AX, rewind(SP)
-
 // func wave8(blocks *block, n, stride int, quarter, keep float64, track bool) (largest uint64)
 TEXT ·wave8(SB), 0, $8960-56
-	MOVQ blocks+0(FP), AX
-	MOVQ n+8(FP), BX
-	LEAQ (BX)(BX*2), BX
-	LEAQ (AX)(BX*8), BX
-	MOVQ AX, following(SP)
-	MOVQ BX, behind(SP)
-	MOVQ stride+16(FP), R11
-	SHLQ $3, R11
+	BLOCKS
 	VBROADCASTSD quarter+24(FP), Y0
 	VMOVUPD Y0, quarters(SP)
 	VBROADCASTSD keep+32(FP), Y0
 	VMOVUPD Y0, keeps(SP)
-	MOVBQZX track+40(FP), R15
 
 	// Before its first row a lane reads what is at the left of it and writes nowhere. There is a step before the first,
 	// for lane 0 to read its first pair.
 	MOVQ $-2, CX
-	BLOCK
+	BLOCK(3, AX, BX)
 	MOVQ $0, odd(SP)
 	MOVQ R8, R12                  // the row of the lane
 	MOVQ R9, R13                  // rows from there to the row below the block
@@ -425,7 +396,7 @@ endGroup:
 	MOVQ following(SP), AX
 	CMPQ AX, behind(SP)
 	JEQ group                     // the last rows end, and none begin
-	BLOCK
+	BLOCK(3, AX, BX)
 	JMP group
 
 end:
