@@ -21,6 +21,15 @@
 // different tags or sources there is no order. A send may be buffered, in which case it finishes at once, or may
 // wait until its receive has been posted; a correct program works either way.
 //
+// # One machine
+//
+// Ranks on one machine can copy each other's memory, or have some in common, if the transport can ([Reader], [Sharer]) and the user lets it. Three things
+// that are built on that do with messages elsewhere, so that who uses them need not know:
+//
+//	Lend, Borrow   long data that stays where it is until the other rank has it
+//	Shelf          letters that the other rank reads where they were written
+//	Share          memory to read and write
+//
 // # Collectives
 //
 // All ranks call the same collectives in the same order. With P ranks:
@@ -47,7 +56,7 @@
 //
 // # What it does not do
 //
-// No datatypes, subgroups, topologies, one-sided operations ([Lend] is one underneath, where ranks share a machine), cancelling of requests or wildcard tags. A message is never lost
+// No datatypes, subgroups, topologies, one-sided operations ([Lend] and [Shelf] are such underneath, where ranks share a machine), cancelling of requests or wildcard tags. A message is never lost
 // and never retried: a transport that fails ends the job. AllreduceSum is left out on purpose: a sum of floats
 // depends on its order; whoever wants one adds what AllGather returns, in rank order.
 package comm

@@ -285,6 +285,9 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := x.mail.shelf.Close(); err != nil {
+		return nil, err
+	}
 	if err := x.pauses.end(); err != nil {
 		return nil, err
 	}

@@ -178,9 +178,17 @@ func (x *across) beginLeaning(perByte float64) error {
 	}
 	rows := keep(x.lean.most) * row // of a lean
 	x.h.Reserve(2 * rows)           // edges
-	x.mail.stock(letters(2 * rows)) // to both sides
+	places := letters(2 * rows)     // to both sides
+	var err error
+	if x.mail.shelf, err = comm.NewShelf(x.c, places, longestLetter+maxHead); err != nil {
+		return err
+	}
+	if x.mail.shelf.ReachesAll() {
+		return nil
+	}
+	x.mail.stock(places)
 	// The transport, too, needs memory for what is under way at once: as many letters, which nobody reads.
-	_, err := burstRound(x.c, make([]byte, longestLetter), letters(int(min(float64(rows), rehearsal/max(perByte, 1e-12)))))
+	_, err = burstRound(x.c, make([]byte, longestLetter), letters(int(min(float64(rows), rehearsal/max(perByte, 1e-12)))))
 	return err
 }
 

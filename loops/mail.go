@@ -1,6 +1,8 @@
 package loops
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"shiftwork/comm"
@@ -12,11 +14,12 @@ type mail struct {
 	c      comm.Comm
 	in     receiver // from which boundary rows come
 	arrays []Array
-	sent   []letter  // in the order in which they were sent
-	spare  [][]byte  // buffers of letters that have left
-	pieces []piece   // that letters are made of
-	cuts   int       // how often these were others, or may have been
-	inbox  [2][]byte // of tagDown and tagUp: messages from the left may be waited for while others come from the right
+	shelf  *comm.Shelf // for longer letters to and from neighbours on this machine; nil: there is none
+	sent   []letter    // in the order in which they were sent
+	spare  [][]byte    // buffers of letters that have left
+	pieces []piece     // that letters are made of
+	cuts   int         // how often these were others, or may have been
+	inbox  [2][]byte   // of tagDown and tagUp: messages from the left may be waited for while others come from the right
 }
 
 // letter is a message that may be under way still.
@@ -40,6 +43,9 @@ const mostStock = 32
 
 // maxHead is how long the head of a message may be.
 const maxHead = 8
+
+// shelved is how long letters are at least, in bytes, that are worth a place on the shelf.
+const shelved = 1 << 10
 
 // cut cuts pieces where a letter is full: what they are is as many bytes, and as few letters, however long each of them is.
 func (m *mail) cut(pieces []piece) []piece {
@@ -99,27 +105,43 @@ func (m *mail) send(to, tag int, head []byte, pieces []piece) error {
 	if to < 0 {
 		return nil
 	}
-	if err := m.reap(); err != nil {
+	err := m.reap()
+	if err != nil {
 		return err
 	}
 	for pieces = m.cut(pieces); len(pieces) > 0; head = nil {
 		n, bytes := m.letter(pieces)
-		if bytes+len(head) > 0 {
-			var b []byte
-			if last := len(m.spare) - 1; last >= 0 {
-				b, m.spare = m.spare[last][:0], m.spare[:last]
-			}
-			b = append(slices.Grow(b, len(head)+bytes), head...)
+		if bytes += len(head); bytes > 0 {
+			b, note := m.paper(to, bytes)
+			b = append(b, head...)
 			m.each(pieces[:n], func(part []byte) { b = append(b, part...) })
-			q, err := m.c.Isend(to, tag, b)
-			if err != nil {
+			l := letter{b: b}
+			if note != nil {
+				l.b, b = nil, note
+			} else if len(b) == comm.NoteBytes {
+				b = append(b, 0) // or it would be taken for a note
+			}
+			if l.q, err = m.c.Isend(to, tag, b); err != nil {
 				return err
 			}
-			m.sent = append(m.sent, letter{q, b})
+			m.sent = append(m.sent, l)
 		}
 		pieces = pieces[n:]
 	}
 	return nil
+}
+
+// paper is room for a letter of so many bytes, on the shelf, with the note to send, or in a spare buffer.
+func (m *mail) paper(to, bytes int) (room, note []byte) {
+	if bytes >= shelved {
+		if room, note = m.shelf.Take(to, bytes); note != nil {
+			return room[:0], note
+		}
+	}
+	if last := len(m.spare) - 1; last >= 0 {
+		room, m.spare = m.spare[last][:0], m.spare[:last]
+	}
+	return slices.Grow(room, bytes), nil
 }
 
 // receive waits for what send sends, and puts head and the pieces where they belong. That may change while it waits, but not how long they are.
@@ -131,21 +153,44 @@ func (m *mail) receive(from, tag int, head []byte, pieces func() []piece) error 
 	for done := 0; done < len(all); head = nil {
 		n, bytes := m.letter(all[done:])
 		if bytes += len(head); bytes > 0 {
-			inbox, cuts := m.room(tag, bytes), m.cuts
-			if err := receive(m.in, from, tag, inbox); err != nil {
+			inbox, cuts := m.room(tag, bytes+1), m.cuts
+			st, err := m.in.Recv(from, tag, inbox)
+			if err != nil {
 				return err
 			}
 			if m.cuts != cuts {
 				all = m.cut(pieces())
 			}
-			text := inbox[copy(head, inbox):]
+			text, note, err := m.unfold(from, inbox[:st.Len], bytes)
+			if err != nil {
+				return err
+			}
+			text = text[copy(head, text):]
 			for _, p := range all[done : done+n] {
 				text = m.open(p, text)
+			}
+			if note != nil {
+				if err := m.shelf.Clear(from, note); err != nil {
+					return err
+				}
 			}
 		}
 		done += n
 	}
 	return nil
+}
+
+// unfold is the letter of so many bytes that has come, or that a note which has come tells of.
+func (m *mail) unfold(from int, come []byte, bytes int) (text, note []byte, err error) {
+	switch {
+	case len(come) == comm.NoteBytes:
+		if text, err = m.shelf.Find(from, come); err == nil && len(text) >= bytes {
+			return text[:bytes], come, nil
+		}
+	case len(come) == bytes || bytes == comm.NoteBytes && len(come) == bytes+1:
+		return come[:bytes], nil, nil
+	}
+	return nil, nil, errors.Join(err, fmt.Errorf("got %d bytes of a boundary row from rank %d, expected %d", len(come), from, bytes))
 }
 
 // open puts a piece where it belongs and returns what lies behind it in the letter.
@@ -178,8 +223,14 @@ func (m *mail) skip(from, tag int, p piece) error {
 	p.part.Hi = min(p.part.Hi, p.part.Lo+1)
 	inbox := m.room(tag, longestLetter+m.bytes(p)+maxHead)
 	for {
-		if st, err := m.in.Recv(from, tag, inbox); err != nil || st.Len == 0 {
+		st, err := m.in.Recv(from, tag, inbox)
+		if err != nil || st.Len == 0 {
 			return err
+		}
+		if st.Len == comm.NoteBytes {
+			if err := m.shelf.Clear(from, inbox[:st.Len]); err != nil {
+				return err
+			}
 		}
 	}
 }

@@ -23,7 +23,7 @@ func Cases() []Case {
 	for _, group := range []struct {
 		name       string
 		properties []property
-	}{{"messages", messages}, {"requests", requests}, {"lending", lending}, {"collectives", collectives}, {"clocks", clocks}} {
+	}{{"messages", messages}, {"requests", requests}, {"lending", lending}, {"sharing", sharing}, {"collectives", collectives}, {"clocks", clocks}} {
 		for _, p := range group.properties {
 			all = append(all, Case{Name: group.name + ": " + p.name, MinRanks: p.minRanks, Body: p.body})
 		}

@@ -21,6 +21,7 @@ type faulty struct {
 	iprobe  func(c comm.Comm, from, tag int) (comm.Status, bool, error)
 	send    func(c comm.Comm, to, tag int, b []byte) error
 	now     func(c comm.Comm) time.Duration
+	share   func(c comm.Comm, bytes int) (comm.Shared, error)
 }
 
 func (f faulty) Recv(from, tag int, b []byte) (comm.Status, error) {
@@ -56,6 +57,13 @@ func (f faulty) Now() time.Duration {
 		return f.Comm.Now()
 	}
 	return f.now(f.Comm)
+}
+
+func (f faulty) Share(bytes int) (comm.Shared, error) {
+	if f.share == nil {
+		return comm.Share(f.Comm, bytes)
+	}
+	return f.share(f.Comm, bytes)
 }
 
 // The suite can fail: each fault is found by the case that is there for it.
@@ -133,6 +141,16 @@ func TestTheSuiteFindsFaults(t *testing.T) {
 				return c.Send(to, tag, b)
 			}},
 			"a peer or tag",
+		},
+		"Share gives each rank all memory anew": {
+			faulty{share: func(c comm.Comm, bytes int) (comm.Shared, error) {
+				s := comm.Shared{Of: make([][]byte, c.Size())}
+				for r := range s.Of {
+					s.Of[r] = make([]byte, bytes)
+				}
+				return s, nil
+			}},
+			"into shared memory others read",
 		},
 		"the clock goes back": {
 			faulty{now: func(c comm.Comm) time.Duration { return -c.Now() }},

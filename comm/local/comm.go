@@ -17,7 +17,8 @@ type endpoint struct {
 	rank     int
 	released atomic.Bool // this rank was told to leave: how it ends is no failure of its own
 
-	free []*request // requests to use again; only the rank itself touches them
+	free   []*request // requests to use again; only the rank itself touches them
+	shares int        // calls of Share; likewise
 
 	mu   sync.Mutex
 	wake sync.Cond // something that this rank may be waiting for has happened
@@ -54,6 +55,7 @@ type request struct {
 var (
 	_ comm.Comm    = (*endpoint)(nil)
 	_ comm.Crowded = (*endpoint)(nil)
+	_ comm.Sharer  = (*endpoint)(nil)
 )
 
 // Crowding is by how much there are more ranks than goroutines that run at once.
@@ -76,6 +78,13 @@ func (c *endpoint) Abort(code int) {
 	c.w.fail(c.rank, &comm.AbortError{Rank: c.rank, Code: code})
 	c.released.Store(true)
 	runtime.Goexit()
+}
+
+// Share gives each rank memory of the process.
+func (c *endpoint) Share(bytes int) (comm.Shared, error) {
+	c.leave()
+	c.shares++
+	return comm.Shared{Of: slices.Clone(c.w.share(c.shares-1, bytes))}, nil
 }
 
 func (c *endpoint) Send(to, tag int, b []byte) error {

@@ -68,6 +68,31 @@ type world struct {
 	mu       sync.Mutex
 	first    error   // the failure that ended the run
 	failures []error // by rank, the later ones
+	shares   []share // in the order of the calls
+}
+
+// share is the memory of one call of Share on every rank.
+type share struct {
+	of    [][]byte
+	calls int // so far; after the last one it is the ranks' alone
+}
+
+// share is what the call with this number, from 0 on each rank, is for.
+func (w *world) share(call, bytes int) [][]byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if call == len(w.shares) {
+		w.shares = append(w.shares, share{of: make([][]byte, len(w.ranks))})
+		for r := range w.ranks {
+			w.shares[call].of[r] = make([]byte, bytes)
+		}
+	}
+	s := &w.shares[call]
+	of := s.of
+	if s.calls++; s.calls == len(w.ranks) {
+		s.of = nil
+	}
+	return of
 }
 
 // fail records a rank's failure and, if it is the first, releases every rank that waits.

@@ -60,6 +60,9 @@
 // the sender of a strip goes on computing and cannot help, and may be many strips ahead. Longer ones travel in pieces of 256 KiB, unless
 // OMPI_MCA_btl_vader_max_send_size is set.
 //
+// Memory in common (comm.Share) is mapped by the ranks that share memory as MPI sees it (Linux: memfd_create, and /proc/PROCESS/fd); there is none where the user keeps MPI from that
+// (--mca btl tcp,self). comm.Shelf hands letters over by it, with two copies where MPI's messages have four, or five where nobody waits for them yet.
+//
 // # What it does not do
 //
 // It offers none of MPI's collectives, datatypes or topologies: package comm builds the few collectives that

@@ -21,11 +21,13 @@ type neighboursMemory struct {
 	word      uint64
 }
 
-// mayRead reports whether the user's settings of Open MPI leave ranks on one machine the shared memory, and let one copy the other's by itself.
+// mayRead reports whether the user's settings of Open MPI let a rank copy the memory of another one on the same machine by itself.
 func mayRead(getenv func(string) string) bool {
-	if getenv("OMPI_MCA_btl_vader_single_copy_mechanism") == "none" {
-		return false
-	}
+	return mayShare(getenv) && getenv("OMPI_MCA_btl_vader_single_copy_mechanism") != "none"
+}
+
+// mayShare reports whether they leave ranks on one machine the shared memory.
+func mayShare(getenv func(string) string) bool {
 	transports := getenv("OMPI_MCA_btl")
 	all, without := strings.CutPrefix(transports, "^")
 	names := strings.Split(all, ",")
@@ -35,13 +37,13 @@ func mayRead(getenv func(string) string) bool {
 
 // try finds out whose memory can be read, by reading a word. Linux refuses it to processes of other users or in other containers and, as it is often set up, to
 // all but a process's ancestors; then nobody reads, so that pairs of ranks need not agree.
-func (m *neighboursMemory) try(c *Comm, node int, may bool) error {
+func (m *neighboursMemory) try(c *Comm, may bool) error {
 	m.word = ^uint64(c.rank)
 	if may {
 		letSiblingsRead()
 	}
 	var e comm.Encoder
-	e.Int(node)
+	e.Int(c.node)
 	e.Int(os.Getpid())
 	e.Uint64(uint64(uintptr(unsafe.Pointer(&m.word))))
 	all, err := comm.AllGather(c, e.Message())
@@ -58,7 +60,7 @@ func (m *neighboursMemory) try(c *Comm, node int, may bool) error {
 		if err := d.Finish(); err != nil {
 			return err
 		}
-		if where != node || r == c.rank || works == 0 {
+		if where != c.node || r == c.rank || works == 0 {
 			continue
 		}
 		b := make([]byte, 8)

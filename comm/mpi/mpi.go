@@ -47,6 +47,8 @@ type Comm struct {
 	rank, size int
 	crowding   float64 // ranks per processor, 0 unknown
 	memory     neighboursMemory
+	shares     bool // the user lets ranks on one machine have memory in common
+	node       int  // the least of those ranks, as MPI sees it
 	began      time.Time
 	scheduled  time.Duration // when it was, last (monitor.go)
 	free       []*request
@@ -59,6 +61,7 @@ var (
 	_ comm.Comm    = (*Comm)(nil)
 	_ comm.Crowded = (*Comm)(nil)
 	_ comm.Reader  = (*Comm)(nil)
+	_ comm.Sharer  = (*Comm)(nil)
 )
 
 // Start initialises MPI, if the program has not done so, and returns the world. It is called once.
@@ -69,7 +72,7 @@ func Start() (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	readable := mayRead(os.Getenv) // before sw_start sets variables of its own
+	readable, shareable := mayRead(os.Getenv), mayShare(os.Getenv) // before sw_start sets variables of its own
 	if code := C.sw_start(&provided, wait); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
@@ -87,7 +90,7 @@ func Start() (*Comm, error) {
 	rationed := machine.QuotaPeriod() > 0
 	spins, sharing := spin(int(ranks), int(cores), rationed)
 	C.sw_spin(C.longlong(spins), C.bool(sharing))
-	c := &Comm{rank: gompi.WorldRank(), size: gompi.WorldSize(), began: time.Now()}
+	c := &Comm{rank: gompi.WorldRank(), size: gompi.WorldSize(), began: time.Now(), shares: shareable}
 	crowding := 0.0 // unknown
 	if cores > 0 {
 		crowding = float64(shares) / float64(cores)
@@ -99,12 +102,13 @@ func Start() (*Comm, error) {
 	if code := C.sw_node(&node); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
+	c.node = int(node)
 	period, err := comm.AllreduceMax(c, machine.QuotaPeriod()) // s
 	if err != nil {
 		return nil, fmt.Errorf("MPI did not start: %w", err)
 	}
 	// Two ranks that have their processors hand a message over faster: while one copies a piece the other copies the next.
-	if err := c.memory.try(c, int(node), readable && (period > 0 || comm.IsCrowded(c))); err != nil {
+	if err := c.memory.try(c, readable && (period > 0 || comm.IsCrowded(c))); err != nil {
 		return nil, fmt.Errorf("MPI did not start: %w", err)
 	}
 	return c, nil

@@ -73,6 +73,12 @@ func rank(c *mpi.Comm, what string) error {
 	case "memory":
 		_, err := fmt.Printf("rank %d reads=%v\n", c.Rank(), comm.CanRead(c, (c.Rank()+1)%c.Size()))
 		return err
+	case "shared":
+		s, err := comm.Share(c, 1)
+		if err == nil {
+			_, err = fmt.Printf("rank %d shares=%v\n", c.Rank(), s.Of[(c.Rank()+1)%c.Size()] != nil)
+		}
+		return err
 	case "lender dies":
 		return lenderDies(c)
 	case "abort":
@@ -141,6 +147,26 @@ func TestWhoseMemoryIsRead(t *testing.T) {
 	}
 	require.Equal(t, ranks, n, "some read, and others do not know of it")
 	require.Equal(t, ranks, reads("--mca", "btl", "vader,self"))
+}
+
+// Ranks on one machine have memory in common unless the user wants messages to go another way.
+func TestWhoSharesMemory(t *testing.T) {
+	const ranks = 3
+	for _, k := range []struct {
+		flags []string
+		want  int
+	}{
+		{nil, ranks},
+		{[]string{"--mca", "btl", "vader,self"}, ranks},
+		{[]string{"--mca", "btl_vader_single_copy_mechanism", "none"}, ranks},
+		{[]string{"--mca", "btl", "tcp,self"}, 0},
+		{[]string{"--mca", "btl", "^vader"}, 0},
+	} {
+		r := job(t, time.Minute, ranks, "shared", k.flags...)
+		require.Equal(t, 0, r.Code, r.Stderr)
+		require.Equal(t, k.want, strings.Count(r.Stdout, "shares=true"), "%v: %s", k.flags, r.Stdout)
+		require.Equal(t, ranks-k.want, strings.Count(r.Stdout, "shares=false"), "%v: %s", k.flags, r.Stdout)
+	}
 }
 
 // lenderDies kills rank 1, which has lent something, and reads it all the same.
