@@ -15,6 +15,7 @@ import (
 type Shelf struct {
 	c      Comm
 	room   int      // bytes of a place
+	next   int      // place to try first
 	notes  [][]byte // by place
 	shared Shared
 }
@@ -92,10 +93,14 @@ func (s *Shelf) Take(to, bytes int) (room, note []byte) {
 	if !s.Reaches(to) || bytes > s.room {
 		return nil, nil
 	}
+	// All in turn: the other rank's core may have those that it has read of late in its cache still. To take 32 KB back from there was seen to take 14 us, where others took 2 to 5.
 	own := s.shared.Of[s.c.Rank()]
-	for i, note := range s.notes { // the first one: it is in the cache
-		if atomic.CompareAndSwapUint32(state(own, i), free, taken) {
-			return s.place(own, i)[:bytes], note
+	for range s.notes {
+		i := s.next
+		s.next = (i + 1) % len(s.notes)
+		if atomic.LoadUint32(state(own, i)) == free {
+			atomic.StoreUint32(state(own, i), taken)
+			return s.place(own, i)[:bytes], s.notes[i]
 		}
 	}
 	return nil, nil
