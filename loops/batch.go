@@ -187,8 +187,11 @@ func (x *across) compute(b *batch, i int, rows Range, lo, hi bool) float64 {
 	for k := range b.count {
 		work += x.d.Weights.Units(b.leaning(rows, k, lo, hi)) * float64(x.part(b, i, k).Len())
 	}
+	x.parts = x.parts[:0]
+	first := x.pauses.first + b.sweep
 	if b.count == 1 {
-		x.d.Body(b.leaning(rows, 0, lo, hi), b.strips[i])
+		x.parts = append(x.parts, Part{first, b.leaning(rows, 0, lo, hi), b.strips[i]})
+		x.bodies()
 		return work
 	}
 	// Seen from where rows and columns are counted along with blocks and strips, iteration (k, row, column) is at (row + k, column +
@@ -200,14 +203,13 @@ func (x *across) compute(b *batch, i int, rows Range, lo, hi bool) float64 {
 	}
 	height, width := x.tile(all, columns)
 	x.cutRows(all, height, b.count-1, !lo, !hi)
-	x.parts = x.parts[:0]
 	for c := columns.Lo; c < columns.Hi; c += width {
 		for _, tile := range x.tiles {
 			for k := range b.count {
 				tileRows := Span(tile.Lo-k, tile.Hi-k).Intersect(b.leaning(rows, k, lo, hi))
 				tileColumns := Span(c-k*b.skew, c+width-k*b.skew).Intersect(x.part(b, i, k))
 				if !tileRows.Empty() && !tileColumns.Empty() {
-					x.parts = append(x.parts, Part{tileRows, tileColumns})
+					x.parts = append(x.parts, Part{first + k, tileRows, tileColumns})
 				}
 			}
 		}

@@ -53,6 +53,7 @@ func (x relaxation) resume(c comm.Comm, cfg lb.Config, k loops.Checkpoint, stop 
 	count := newCounters(own)
 	j := newJitter(c)
 	begun, after, largest := 0, 0, 0
+	first, last := x.sweeps, -1 // sweeps of this rank
 	if stop != nil {
 		k.Stop = func() string { return stop(begun) }
 	}
@@ -66,22 +67,25 @@ func (x relaxation) resume(c comm.Comm, cfg lb.Config, k loops.Checkpoint, stop 
 		return nil
 	}
 	d := loops.DOACROSS{
-		Outer: x.sweeps, Rows: x.span(), Strip: x.strip(), Weights: x.weights, Block: x.block, Every: x.every, Quantum: 0.004,
+		Outer: x.sweeps, Rows: x.span(), Strip: x.strip(), Weights: x.weights, Block: x.block, Quantum: 0.004,
 		Checkpoint: k, Reach: x.reach,
-		Body: func(rows, strip loops.Range) {
-			if strip.Lo == x.strip().Lo {
-				if x.reach == 0 {
-					count.more(rows)
+		Bodies: func(parts []loops.Part) {
+			for _, p := range parts {
+				if p.Strip.Lo == x.strip().Lo {
+					if x.reach == 0 {
+						count.more(p.Rows)
+					}
+					begun++
 				}
-				begun++
+				largest = max(largest, p.Rows.Hi)
+				first, last = min(first, p.Sweep), max(last, p.Sweep)
+				x.body(u, p.Rows, p.Strip)
+				each := 1e-4
+				if x.reach > 0 {
+					each = 1e-6 // short sweeps lean
+				}
+				work(c, each*x.weights.Units(p.Rows)*float64(p.Strip.Len())*j.factor())
 			}
-			largest = max(largest, rows.Hi)
-			x.body(u, rows, strip)
-			each := 1e-4
-			if x.reach > 0 {
-				each = 1e-6 // short sweeps lean
-			}
-			work(c, each*x.weights.Units(rows)*float64(strip.Len())*j.factor())
 		},
 	}
 	if x.reach == 0 {
@@ -90,10 +94,11 @@ func (x relaxation) resume(c comm.Comm, cfg lb.Config, k loops.Checkpoint, stop 
 	for _, m := range u {
 		d.Arrays = append(d.Arrays, m)
 	}
+	x.meets(&d)
 	if x.stop > 0 {
 		d.After = func(sweeps int) (bool, error) {
 			after++
-			if sweeps != after*max(1, x.every) {
+			if sweeps != x.called(after) {
 				return false, fmt.Errorf("After is called the %dth time after %d sweeps", after, sweeps)
 			}
 			return sweeps >= x.stop, nil
@@ -109,6 +114,9 @@ func (x relaxation) resume(c comm.Comm, cfg lb.Config, k loops.Checkpoint, stop 
 		}
 	} else if _, err := comm.AllreduceMax(c, 0); err != nil {
 		return nil, err
+	}
+	if last >= 0 && (first < rep.Resumed || last >= rep.Steps) {
+		return nil, fmt.Errorf("rank %d swept from sweep %d to %d, should be from %d to %d at most", c.Rank(), first, last, rep.Resumed, rep.Steps-1)
 	}
 	if err := checkOwners(c, x.span(), rep.Own); err != nil {
 		return nil, err
@@ -278,6 +286,7 @@ func TestLeaningGoesOnWhereItStopped(t *testing.T) {
 		}
 		if rapid.Bool().Draw(t, "after") {
 			x.every, x.stop = rapid.IntRange(1, 30).Draw(t, "every"), rapid.IntRange(1, 80).Draw(t, "stop")
+			x.growing = rapid.Bool().Draw(t, "growing")
 		}
 		rows, n := goesOn(t, base, x, lb.Adjacent)
 		leaned += rows

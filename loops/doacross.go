@@ -39,8 +39,8 @@ type DOACROSS struct {
 	// effect must not depend on how Rows and Strip are split.
 	Body func(rows, strip Range)
 
-	// Bodies, if set, does the given parts as Body would, one after the other. It is called where several sweeps pass over the same rows and columns (Reach), for a
-	// body that is faster when it need not stop in between, such as a wavefront that fills and drains. It must not keep parts.
+	// Bodies, if set, takes Body's place. It does the given parts one after the other: several where several sweeps pass over the same rows and columns (Reach), for a
+	// body that is faster when it need not stop in between, such as a wavefront that fills and drains, or that does not do the same in all sweeps. It must not keep parts.
 	Bodies func(parts []Part)
 
 	// Reach is how many columns to the left and to the right of an element Body reads at most, fixed ones outside Strip
@@ -55,6 +55,10 @@ type DOACROSS struct {
 	// collectives. All ranks must return the same; true ends the loop. So does an error, at once: see Run. It drains the pipeline: do it rarely.
 	After func(sweeps int) (stop bool, err error)
 	Every int
+
+	// NextAfter, if set, takes Every's place: after how many sweeps in all After is called next, if it last was after so many, or at the beginning, 0. It must depend on
+	// that number only. A loop that stops and goes on later calls After as one that does not stop.
+	NextAfter func(sweeps int) int
 
 	// Checkpoint lets the loop stop between two sweeps, and go on later.
 	Checkpoint Checkpoint
@@ -94,7 +98,7 @@ func (d DOACROSS) Run(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 
 func (d DOACROSS) validate(cfg lb.Config) error {
 	var faults []error
-	if d.Body == nil {
+	if d.Body == nil && d.Bodies == nil {
 		faults = append(faults, errors.New("loops.DOACROSS: Body is missing"))
 	}
 	if d.Block < 0 {
@@ -118,8 +122,19 @@ func (d DOACROSS) validate(cfg lb.Config) error {
 	return errors.Join(append(faults, fits(d.Arrays, d.Rows, d.Strip), d.Checkpoint.validate())...)
 }
 
-// Part is what Body does in one call.
-type Part struct{ Rows, Strip Range }
+// Part is a strip of a sweep, counted from 0, for some rows: what Body does in one call.
+type Part struct {
+	Sweep       int
+	Rows, Strip Range
+}
+
+// nextAfter is after how many sweeps After is called, if it has been called after so many, or at the beginning.
+func (d *DOACROSS) nextAfter(sweeps int) int {
+	if d.NextAfter != nil {
+		return max(sweeps+1, d.NextAfter(sweeps))
+	}
+	return sweeps + max(1, d.Every)
+}
 
 // across is one run of a DOACROSS loop in one rank; README.md describes the protocol.
 type across struct {
@@ -152,6 +167,7 @@ type across struct {
 	pieces  []piece
 	tiles   []Range // of a strip: rows
 	parts   []Part  // what compute does
+	look    int     // After is called next after so many sweeps, those before a restart included
 	token   [1]byte
 	end     [maxHead]byte // of this rank's block behind the strip that comes next, on its way
 	begin   [maxHead]byte // the same of the left rank's
@@ -204,6 +220,9 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	x.vector = d.vector()
 	x.startTuning()
 	x.at.column = d.Strip.Lo
+	for x.look <= x.pauses.first {
+		x.look = d.nextAfter(x.look)
+	}
 	var ahead hooks.Ahead
 	if x.leans = x.leanMost > 0; x.leans {
 		ahead = leaner{x}
@@ -216,8 +235,8 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: x.movingArrays(), Adjacent: true, OneByOne: ahead,
 		Phases: phases, Quantum: d.Quantum, Record: d.Record, Later: true,
 		Before: func(have, want Range) error { return x.before(have, want, x.h.PhasesDone()) },
-		Agreed: fmt.Sprintf("%d sweeps, strip %v, block size %d, reach %d, %d arrays with boundary rows, %d local, stop test %v after every %d sweeps",
-			d.Outer, d.Strip, d.Block, d.Reach, len(d.Arrays), len(d.Local), d.After != nil, d.Every),
+		Agreed: fmt.Sprintf("%d sweeps, strip %v, block size %d, reach %d, %d arrays with boundary rows, %d local, stop test %v after every %d sweeps, or as it says: %v",
+			d.Outer, d.Strip, d.Block, d.Reach, len(d.Arrays), len(d.Local), d.After != nil, d.Every, d.NextAfter != nil),
 	}, cfg)
 	if err != nil {
 		return nil, err
@@ -266,7 +285,8 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 				return err
 			}
 			x.rep.Steps += x.past.current().count
-			if done := x.pauses.first + x.rep.Steps; d.After != nil && done%max(1, d.Every) == 0 {
+			if done := x.pauses.first + x.rep.Steps; d.After != nil && done == x.look {
+				x.look = d.nextAfter(done)
 				if err := x.gather(); err != nil {
 					return err
 				}
@@ -427,8 +447,7 @@ func (x *across) receiveDowns(b *batch, i int) error {
 func (x *across) stop() int {
 	stop := x.pauses.meet()
 	if x.d.After != nil {
-		every, done := max(1, x.d.Every), x.pauses.first+x.rep.Steps
-		stop = min(stop, (done/every+1)*every)
+		stop = min(stop, x.look)
 	}
 	return stop - x.pauses.first
 }

@@ -23,6 +23,7 @@ import (
 type relaxation struct {
 	rows, cols, arrays, sweeps int
 	block, every, stop         int  // stop: the sweep after which After ends the loop, 0: there is no After
+	growing                    bool // After is called ever more seldom, instead of after every so many sweeps
 	reach                      int  // columns to each side; 0: to the left as far as it likes
 	atOnce                     bool // Bodies does several parts
 	weights                    dist.Weights
@@ -65,14 +66,39 @@ func (x relaxation) matrices(own loops.Range) []*loops.Matrix {
 	return u
 }
 
+// next is after how many sweeps After is called, if it was after so many.
+func (x relaxation) next(sweeps int) int {
+	if x.growing {
+		return sweeps + x.every + sweeps/3
+	}
+	return sweeps + max(1, x.every)
+}
+
+// called is after how many sweeps it is called for the given time, from 1 on.
+func (x relaxation) called(time int) (sweeps int) {
+	for range time {
+		sweeps = x.next(sweeps)
+	}
+	return sweeps
+}
+
+// meets makes d call After as x says.
+func (x relaxation) meets(d *loops.DOACROSS) {
+	if d.Every = x.every; x.growing {
+		d.Every, d.NextAfter = 0, x.next
+	}
+}
+
 // done is the number of sweeps until the end.
 func (x relaxation) done() int {
 	if x.stop == 0 {
 		return x.sweeps
 	}
-	every := max(1, x.every)
-	at := (x.stop + every - 1) / every * every // the first After at which stop is reached
-	return min(x.sweeps, at)
+	calls := 1
+	for x.called(calls) < x.stop {
+		calls++
+	}
+	return min(x.sweeps, x.called(calls))
 }
 
 // serial is the result, without any loop of this package.
@@ -93,7 +119,7 @@ func (x relaxation) run(c comm.Comm, cfg lb.Config, want []*loops.Matrix) (*loop
 	j := newJitter(c)
 	calls := 0
 	d := loops.DOACROSS{
-		Outer: x.sweeps, Rows: x.span(), Strip: x.strip(), Weights: x.weights, Block: x.block, Every: x.every, Quantum: 0.004,
+		Outer: x.sweeps, Rows: x.span(), Strip: x.strip(), Weights: x.weights, Block: x.block, Quantum: 0.004,
 		Local: []hooks.Array{count, strips},
 		Body: func(rows, strip loops.Range) {
 			strips.more(rows)
@@ -107,10 +133,11 @@ func (x relaxation) run(c comm.Comm, cfg lb.Config, want []*loops.Matrix) (*loop
 	for _, m := range u {
 		d.Arrays = append(d.Arrays, m)
 	}
+	x.meets(&d)
 	if x.stop > 0 {
 		d.After = func(sweeps int) (bool, error) {
 			calls++
-			if sweeps != calls*max(1, x.every) {
+			if sweeps != x.called(calls) {
 				return false, fmt.Errorf("After is called the %dth time after %d sweeps", calls, sweeps)
 			}
 			if sweeps%3 == 0 { // sometimes it synchronises, sometimes not

@@ -24,7 +24,7 @@ func (x relaxation) lean(c comm.Comm, cfg lb.Config, each float64, want []*loops
 	j := newJitter(c)
 	var before struct{ rows, strip loops.Range }
 	d := loops.DOACROSS{
-		Outer: x.sweeps, Rows: x.span(), Strip: x.strip(), Weights: x.weights, Block: x.block, Every: x.every, Quantum: 0.004,
+		Outer: x.sweeps, Rows: x.span(), Strip: x.strip(), Weights: x.weights, Block: x.block, Quantum: 0.004,
 		Reach: x.reach,
 		Body: func(rows, strip loops.Range) {
 			x.body(u, rows, strip)
@@ -40,22 +40,40 @@ func (x relaxation) lean(c comm.Comm, cfg lb.Config, each float64, want []*loops
 			work(c, each*x.weights.Units(rows)*float64(strip.Len())*j.factor())
 		},
 	}
+	swept := make([]float64, x.sweeps*(x.rows+1)) // columns of each row in each sweep, by this rank
 	if x.atOnce {
-		d.Bodies = func(parts []loops.Part) {
+		body := d.Body
+		d.Body, d.Bodies = nil, func(parts []loops.Part) {
 			for _, p := range parts {
-				d.Body(p.Rows, p.Strip)
+				body(p.Rows, p.Strip)
+				for i := p.Rows.Lo; i < p.Rows.Hi; i++ {
+					swept[p.Sweep*(x.rows+1)+i] += float64(p.Strip.Len())
+				}
 			}
 		}
 	}
+	x.meets(&d)
 	for _, m := range u {
 		d.Arrays = append(d.Arrays, m)
 	}
+	calls := 0
 	if x.stop > 0 {
-		d.After = func(sweeps int) (bool, error) { return sweeps >= x.stop, nil }
+		d.After = func(sweeps int) (bool, error) {
+			calls++
+			if sweeps != x.called(calls) {
+				return false, fmt.Errorf("After is called the %dth time after %d sweeps", calls, sweeps)
+			}
+			return sweeps >= x.stop, nil
+		}
 	}
 	rep, err = d.Run(c, cfg)
 	if err != nil {
 		return nil, 0, err
+	}
+	if x.atOnce {
+		if err := x.sweptOnce(c, swept); err != nil {
+			return nil, 0, err
+		}
 	}
 	if err := checkOwners(c, x.span(), rep.Own); err != nil {
 		return nil, 0, err
@@ -85,6 +103,29 @@ func (x relaxation) lean(c comm.Comm, cfg lb.Config, each float64, want []*loops
 	return rep, batched, nil
 }
 
+// sweptOnce is an error unless all ranks together have done each column of each row once in each sweep.
+func (x relaxation) sweptOnce(c comm.Comm, swept []float64) error {
+	all, err := comm.AllGather(c, comm.BytesOf(swept))
+	if err != nil {
+		return err
+	}
+	sum, n := make([]float64, len(swept)), make([]float64, len(swept))
+	for _, b := range all {
+		copy(comm.BytesOf(n), b)
+		for i, columns := range n {
+			sum[i] += columns
+		}
+	}
+	for sweep := range x.done() {
+		for i := x.span().Lo; i < x.span().Hi; i++ {
+			if columns := sum[sweep*(x.rows+1)+i]; columns != float64(x.cols) {
+				return fmt.Errorf("%g of the %d columns of row %d were done in sweep %d", columns, x.cols, i, sweep)
+			}
+		}
+	}
+	return nil
+}
+
 // Whatever moves and however far blocks lean, the result is the serial loop's and every row is done once a sweep.
 func TestLeaningIsTheSerialLoop(t *testing.T) {
 	leaned, moved, batched := 0, 0, 0
@@ -102,6 +143,7 @@ func TestLeaningIsTheSerialLoop(t *testing.T) {
 		x.weights = drawWeights(t, x.span())
 		if rapid.Bool().Draw(t, "after") {
 			x.every, x.stop = rapid.IntRange(1, 30).Draw(t, "every"), rapid.IntRange(1, 60).Draw(t, "stop")
+			x.growing = rapid.Bool().Draw(t, "growing")
 		}
 		cfg := drawConfig(t, ranks, lb.Adjacent)
 		network := rapid.IntRange(-3, len(networks)-1).Draw(t, "network")

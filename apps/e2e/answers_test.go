@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"shiftwork/apps/internal/gridfile"
+	"shiftwork/apps/internal/kernel"
 	"shiftwork/apps/internal/problem"
 )
 
@@ -143,6 +145,31 @@ func TestHeatPlateBecomesSteady(t *testing.T) {
 	assert.Less(t, worst, 1e-7, "degrees from the solution of the five-point scheme")
 	assert.Less(t, fromExact, p.ErrorBound()+1e-7, "degrees from the physical plate")
 	assert.Greater(t, fromExact, worst, "the discretisation is what is left")
+}
+
+// sor stops where the largest change of the sweep before is below the tolerance, for every number of ranks and wherever rows go meanwhile, and not much later than need be.
+func TestItStopsWhenChangesAreSmall(t *testing.T) {
+	const n, omega, tolerance = 240, 1.97, 1e-3
+	u := make([]float64, n*n)
+	for p := range u {
+		u[p] = problem.Plate{Rows: n, Cols: n}.Initial(p/n, p%n)
+	}
+	plain, inside := kernel.NewSOR(omega, false), kernel.Span{Lo: 1, Hi: n - 1}
+	var changes []float64 // of each sweep
+	for range 1200 {
+		changes = append(changes, plain.RelaxPlain(u, n, inside, inside))
+	}
+	first := slices.IndexFunc(changes, func(change float64) bool { return change < tolerance }) + 1
+	require.Greater(t, first, 400, "long enough to be looked at more seldom")
+	for _, ranks := range []string{"1", "2", "3"} {
+		for _, balance := range []string{"on", "random"} {
+			l := alone(t, "sor", "--n", strconv.Itoa(n), "--omega", fmt.Sprint(omega), "--tolerance", fmt.Sprint(tolerance), "--iterations", "5000", "--ranks", ranks,
+				"--balance", balance, "--period", "1ms", "--quiet", "--verify").verified(t)
+			assert.Less(t, changes[l.Iterations-1], tolerance)
+			assert.GreaterOrEqual(t, l.Iterations, first)
+			assert.Less(t, l.Iterations, first+first/8)
+		}
+	}
 }
 
 // A grid that was written is read again: two runs of 5 sweeps are one of 10, and a file may replace itself.

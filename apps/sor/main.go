@@ -9,7 +9,6 @@
 package main
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -29,7 +28,7 @@ type flags struct {
 	M          int     `placeholder:"COLUMNS" help:"Columns of the grid, boundary included (default: as many as rows)."`
 	Iterations int     `default:"40" placeholder:"SWEEPS" help:"Sweeps over the grid, at most (default ${default})."`
 	Omega      float64 `default:"1.972" placeholder:"FACTOR" help:"Relaxation factor, above 0 and below 2 (default ${default})."`
-	Tolerance  float64 `placeholder:"CHANGE" help:"Stop when the largest change of a point in a sweep falls below this, looked at every 16 sweeps; 0: never (default 0)."`
+	Tolerance  float64 `placeholder:"CHANGE" help:"Stop when the largest change of a point in a sweep falls below this, looked at after every 16th sweep, more seldom the longer the run; 0: never (default 0)."`
 	Input      string  `placeholder:"FILE.npy" help:"Initial grid, float64, boundary included; its size replaces --n and --m (default: a heated plate)."`
 	Output     string  `placeholder:"FILE.npy" help:"Write the final grid, boundary included (default: not)."`
 	cli.Shared
@@ -51,8 +50,12 @@ func (f *flags) Validate() error {
 	return errors.Join(faults...)
 }
 
-// tolerancePeriod is how many sweeps lie between two looks at the largest change: each look drains the pipeline.
-const tolerancePeriod = 16
+// nextLook is after how many sweeps the largest change is looked at, if it was after so many. A look costs what some three sweeps do, since the pipeline drains; on the average half of the
+// sweeps from one look to the next are too many. Both together are least where these are as many as 2.5 times the root of all: 16, 32, 48, ... 784, 848, ... 2992, 3104.
+func nextLook(sweeps int) int {
+	const unit = 16
+	return sweeps + unit*max(1, int(math.Sqrt(float64(sweeps)/40)))
+}
 
 func main() {
 	var f flags
@@ -98,42 +101,38 @@ func run(c comm.Comm, f *flags) error {
 	if err != nil {
 		return err
 	}
-	relax := kernel.NewSOR(f.Omega, f.Tolerance > 0)
+	relax, look := kernel.NewSOR(f.Omega, false), kernel.NewSOR(f.Omega, true)
 	program, err := identity(f, grid, u)
 	if err := frame.Agree(c, err); err != nil {
 		return err
 	}
-	change := 0.0 // largest change of a point of this rank since the last look
+	change := 0.0         // largest change of a point of this rank in the sweep that was looked at
+	looked := nextLook(0) // after so many sweeps
 	var blocks []kernel.Block
 	sweep := loops.DOACROSS{
 		Name: "sor", Outer: f.Iterations, Rows: interior, Strip: loops.Span(1, m-1), Block: f.Block.Value, Reach: reach,
 		Arrays: []loops.Array{u}, Record: recorder,
-		Body: func(rows, strip loops.Range) {
-			change = max(change, relax.Relax(u.Data(), m, kernel.Span(rows), kernel.Span(strip)))
-		},
 		Bodies: func(parts []loops.Part) {
 			blocks = blocks[:0]
 			for _, p := range parts {
-				blocks = append(blocks, kernel.Block{Rows: kernel.Span(p.Rows), Cols: kernel.Span(p.Strip)})
+				for looked <= p.Sweep {
+					looked = nextLook(looked)
+				}
+				block := kernel.Block{Rows: kernel.Span(p.Rows), Cols: kernel.Span(p.Strip)}
+				if f.Tolerance > 0 && p.Sweep == looked-1 {
+					relax.RelaxAll(u.Data(), m, blocks)
+					blocks = blocks[:0]
+					change = max(change, look.Relax(u.Data(), m, block.Rows, block.Cols))
+					continue
+				}
+				blocks = append(blocks, block)
 			}
-			change = max(change, relax.RelaxAll(u.Data(), m, blocks))
+			relax.RelaxAll(u.Data(), m, blocks)
 		},
 	}
 	sweep.Checkpoint = frame.Checkpoint("sor", &f.Shared, program)
-	sweep.Checkpoint.Save = func() ([]byte, error) {
-		largest, err := comm.AllreduceMax(c, change)
-		return binary.LittleEndian.AppendUint64(nil, math.Float64bits(largest)), err
-	}
-	sweep.Checkpoint.Restore = func(state []byte) error {
-		if len(state) != 8 {
-			return fmt.Errorf("%d bytes of state instead of 8", len(state))
-		}
-		change = math.Float64frombits(binary.LittleEndian.Uint64(state))
-		return nil
-	}
 	if f.Tolerance > 0 {
-		// The change of the sweeps since the last look, not of the last one alone: a smaller one is smaller for sure.
-		sweep.Every = tolerancePeriod
+		sweep.NextAfter = nextLook
 		sweep.After = func(int) (bool, error) {
 			largest, err := comm.AllreduceMax(c, change)
 			change = 0
