@@ -56,7 +56,7 @@ type DOACROSS struct {
 	After func(sweeps int) (stop bool, err error)
 	Every int
 
-	// NextAfter, if set, takes Every's place: after how many sweeps in all After is called next, if it last was after so many, or at the beginning, 0. It must depend on
+	// NextAfter, if set, takes Every's place: after how many sweeps in all After is called next, if it last was after so many, or at the beginning, 0; one more at least. It must depend on
 	// that number only. A loop that stops and goes on later calls After as one that does not stop.
 	NextAfter func(sweeps int) int
 

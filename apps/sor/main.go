@@ -101,13 +101,13 @@ func run(c comm.Comm, f *flags) error {
 	if err != nil {
 		return err
 	}
-	relax, look := kernel.NewSOR(f.Omega, false), kernel.NewSOR(f.Omega, true)
+	relax, track := kernel.NewSOR(f.Omega, false), kernel.NewSOR(f.Omega, true)
 	program, err := identity(f, grid, u)
 	if err := frame.Agree(c, err); err != nil {
 		return err
 	}
-	change := 0.0         // largest change of a point of this rank in the sweep that was looked at
-	looked := nextLook(0) // after so many sweeps
+	change := 0.0       // largest change of a point of this rank in the sweep that is looked at
+	look := nextLook(0) // after so many sweeps
 	var blocks []kernel.Block
 	sweep := loops.DOACROSS{
 		Name: "sor", Outer: f.Iterations, Rows: interior, Strip: loops.Span(1, m-1), Block: f.Block.Value, Reach: reach,
@@ -115,14 +115,14 @@ func run(c comm.Comm, f *flags) error {
 		Bodies: func(parts []loops.Part) {
 			blocks = blocks[:0]
 			for _, p := range parts {
-				for looked <= p.Sweep {
-					looked = nextLook(looked)
+				for look <= p.Sweep {
+					look = nextLook(look)
 				}
 				block := kernel.Block{Rows: kernel.Span(p.Rows), Cols: kernel.Span(p.Strip)}
-				if f.Tolerance > 0 && p.Sweep == looked-1 {
+				if f.Tolerance > 0 && p.Sweep == look-1 {
 					relax.RelaxAll(u.Data(), m, blocks)
 					blocks = blocks[:0]
-					change = max(change, look.Relax(u.Data(), m, block.Rows, block.Cols))
+					change = max(change, track.Relax(u.Data(), m, block.Rows, block.Cols))
 					continue
 				}
 				blocks = append(blocks, block)

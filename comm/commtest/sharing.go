@@ -66,6 +66,7 @@ var sharing = []property{
 			copy(room, pattern(n-i, i+r.Rank()))
 			reqs, laid = append(reqs, r.isend(r.right(), tag, note)), laid+1
 		}
+		r.works(comm.Barrier(r)) // nobody reads before
 		if s.Reaches(r.right()) {
 			r.holds(laid == places, "%d letters on %d places", laid, places)
 		} else {
