@@ -64,7 +64,8 @@ func TestLettersLieOnTheShelf(t *testing.T) {
 					require.NoError(t, m.seam(1, tagDown))
 				}
 				if row == 5 {
-					require.NoError(t, comm.Barrier(c)) // until all of these have been read or skipped
+					require.NoError(t, comm.Barrier(c)) // nothing has been read until here
+					require.NoError(t, comm.Barrier(c)) // and all has been, or skipped, until here
 					_, note := m.shelf.Take(1, 1)
 					require.NotNil(t, note, "a place on which nothing lies any more")
 					require.NoError(t, m.shelf.Clear(0, note))
@@ -79,6 +80,7 @@ func TestLettersLieOnTheShelf(t *testing.T) {
 			require.Equal(t, byte(row), head[0])
 			require.Equal(t, value(row, columns-1), u.Row(row)[columns-1])
 		}
+		require.NoError(t, comm.Barrier(c))
 		read(0)
 		require.NoError(t, m.skip(0, tagDown, pieces(1)[0])) // up to 3
 		read(4)
