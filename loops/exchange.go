@@ -154,11 +154,15 @@ type receiver interface {
 	Recv(from, tag int, b []byte) (comm.Status, error)
 }
 
-// receive fills part of a boundary row and insists on its length.
+// receive fills b and insists on its length.
 func receive(c receiver, from, tag int, b []byte) error {
 	st, err := c.Recv(from, tag, b)
 	if err == nil && st.Len != len(b) {
-		err = fmt.Errorf("got %d bytes of a boundary row from rank %d, expected %d", st.Len, from, len(b))
+		err = wrongLength(st.Len, from, len(b))
 	}
 	return err
+}
+
+func wrongLength(bytes, from, want int) error {
+	return fmt.Errorf("got %d bytes of a boundary row from rank %d, expected %d", bytes, from, want)
 }

@@ -2,7 +2,6 @@ package loops
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"shiftwork/comm"
@@ -190,7 +189,7 @@ func (m *mail) unfold(from int, come []byte, bytes int) (text, note []byte, err 
 	case len(come) == bytes || bytes == comm.NoteBytes && len(come) == bytes+1:
 		return come[:bytes], nil, nil
 	}
-	return nil, nil, errors.Join(err, fmt.Errorf("got %d bytes of a boundary row from rank %d, expected %d", len(come), from, bytes))
+	return nil, nil, errors.Join(err, wrongLength(len(come), from, bytes))
 }
 
 // open puts a piece where it belongs and returns what lies behind it in the letter.

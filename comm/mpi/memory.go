@@ -15,9 +15,10 @@ import (
 
 var errProcessEnded = errors.New("it has ended")
 
-// neighboursMemory is, where processors are shared or rationed, what ranks on one machine know of each other's memory (comm.Lend).
+// neighboursMemory is what ranks on one machine know of each other's memory.
 type neighboursMemory struct {
-	processes []int // by rank; 0: it cannot be read
+	processes []int // by rank, of the others that share memory with this one as MPI sees it; 0: of those that do not
+	readable  bool  // their memory, where processors are shared or rationed (comm.Lend)
 	word      uint64
 }
 
@@ -35,22 +36,23 @@ func mayShare(getenv func(string) string) bool {
 	return transports == "" || shared != without
 }
 
-// try finds out whose memory can be read, by reading a word. Linux refuses it to processes of other users or in other containers and, as it is often set up, to
+// try finds out who is on this node and, if it may, whether their memory can be read, by reading a word. Linux refuses it to processes of other users or in other containers and, as it is often set up, to
 // all but a process's ancestors; then nobody reads, so that pairs of ranks need not agree.
-func (m *neighboursMemory) try(c *Comm, may bool) error {
+func (m *neighboursMemory) try(c *Comm, node int, may bool) error {
 	m.word = ^uint64(c.rank)
 	if may {
 		letSiblingsRead()
 	}
 	var e comm.Encoder
-	e.Int(c.node)
+	e.Int(node)
 	e.Int(os.Getpid())
 	e.Uint64(uint64(uintptr(unsafe.Pointer(&m.word))))
 	all, err := comm.AllGather(c, e.Message())
 	if err != nil {
 		return err
 	}
-	processes, works := make([]int, c.size), 1.0
+	m.processes = make([]int, c.size)
+	works := 1.0
 	if !may {
 		works = 0
 	}
@@ -60,25 +62,26 @@ func (m *neighboursMemory) try(c *Comm, may bool) error {
 		if err := d.Finish(); err != nil {
 			return err
 		}
-		if where != c.node || r == c.rank || works == 0 {
+		if where != node || r == c.rank {
+			continue
+		}
+		m.processes[r] = process
+		if works == 0 {
 			continue
 		}
 		b := make([]byte, 8)
 		if readMemory(process, address, b) != nil || *(*uint64)(unsafe.Pointer(unsafe.SliceData(b))) != ^uint64(r) {
 			works = 0
 		}
-		processes[r] = process
 	}
-	// It is also where each has read the others' words.
-	if works, err = comm.AllreduceMin(c, works); err == nil && works == 1 {
-		m.processes = processes
-	}
+	works, err = comm.AllreduceMin(c, works) // also where each has read the others' words
+	m.readable = works == 1
 	return err
 }
 
 // CanRead says whether this rank can copy the peer's memory.
 func (c *Comm) CanRead(peer int) bool {
-	return peer >= 0 && peer < len(c.memory.processes) && c.memory.processes[peer] != 0
+	return c.memory.readable && peer >= 0 && peer < c.size && c.memory.processes[peer] != 0
 }
 
 // endsWithin is how long, after a process has ended, mpirun has to say so and to end the others.

@@ -48,7 +48,6 @@ type Comm struct {
 	crowding   float64 // ranks per processor, 0 unknown
 	memory     neighboursMemory
 	shares     bool // the user lets ranks on one machine have memory in common
-	node       int  // the least of those ranks, as MPI sees it
 	began      time.Time
 	scheduled  time.Duration // when it was, last (monitor.go)
 	free       []*request
@@ -102,13 +101,12 @@ func Start() (*Comm, error) {
 	if code := C.sw_node(&node); code != C.MPI_SUCCESS {
 		return nil, fmt.Errorf("MPI did not start: %w", codeError(code))
 	}
-	c.node = int(node)
 	period, err := comm.AllreduceMax(c, machine.QuotaPeriod()) // s
 	if err != nil {
 		return nil, fmt.Errorf("MPI did not start: %w", err)
 	}
 	// Two ranks that have their processors hand a message over faster: while one copies a piece the other copies the next.
-	if err := c.memory.try(c, readable && (period > 0 || comm.IsCrowded(c))); err != nil {
+	if err := c.memory.try(c, int(node), readable && (period > 0 || comm.IsCrowded(c))); err != nil {
 		return nil, fmt.Errorf("MPI did not start: %w", err)
 	}
 	return c, nil

@@ -18,20 +18,15 @@ func (c *Comm) Share(bytes int) (comm.Shared, error) {
 	fail := func(err error) (comm.Shared, error) {
 		return comm.Shared{}, fmt.Errorf("rank %d shares memory: %w", c.rank, err)
 	}
-	var own offer
-	works := 0.0
+	own := noOffer
 	if c.shares && bytes > 0 {
 		var err error
 		if own, err = offerMemory(bytes + signBytes); err == nil {
 			defer own.close()
 			sign(own.memory, os.Getpid(), c.rank)
-			works = 1
 		}
 	}
 	var e comm.Encoder
-	e.Float64(works)
-	e.Int(c.node)
-	e.Int(os.Getpid())
 	e.Int(own.file)
 	all, err := comm.AllGather(c, e.Message())
 	if err != nil {
@@ -44,13 +39,18 @@ func (c *Comm) Share(bytes int) (comm.Shared, error) {
 			unmap(b)
 		}
 	}
+	works := 1.0
 	for r, text := range all {
 		d := comm.NewDecoder(text)
-		offers, node, process, file := d.Float64(), d.Int(), d.Int(), d.Int()
+		file := d.Int()
 		if err := d.Finish(); err != nil {
 			return fail(err)
 		}
-		if works = min(works, offers); works == 0 || node != c.node || r == c.rank {
+		if file < 0 {
+			works = 0
+		}
+		process := c.memory.processes[r]
+		if works == 0 || process == 0 {
 			continue
 		}
 		if mapped[r], err = mapMemory(process, file, bytes+signBytes); err != nil || !signed(mapped[r], process, r) {
@@ -88,10 +88,12 @@ func signed(memory []byte, process, rank int) bool {
 	return string(memory[len(memory)-signBytes:]) == string(want)
 }
 
-// offer is memory of this process which others can map until it is closed, by the number of its file here.
+// offer is memory of this process which others can map until it is closed.
 type offer struct {
 	memory []byte
-	file   int
+	file   int // its number in this process; -1: there is none
 }
+
+var noOffer = offer{file: -1}
 
 var errNoMemory = errors.New("no memory that others can map")

@@ -18,7 +18,7 @@ const sharedName = "shiftwork" // in /proc/PROCESS/maps
 func offerMemory(bytes int) (offer, error) {
 	file, err := unix.MemfdCreate(sharedName, unix.MFD_CLOEXEC)
 	if err != nil {
-		return offer{}, err
+		return noOffer, err
 	}
 	o := offer{file: file}
 	if err = unix.Fallocate(file, 0, 0, int64(bytes)); err == nil {
@@ -26,7 +26,7 @@ func offerMemory(bytes int) (offer, error) {
 	}
 	if err != nil {
 		o.close()
-		return offer{}, err
+		return noOffer, err
 	}
 	machine.Populate(o.memory)
 	return o, nil
@@ -44,7 +44,7 @@ func mapMemory(process, file, bytes int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer unix.Close(there) //nolint:errcheck // the mapping stays
+	defer func() { _ = unix.Close(there) }() // the mapping stays
 	var st unix.Stat_t
 	if err := unix.Fstat(there, &st); err != nil || st.Size != int64(bytes) {
 		return nil, errNoMemory

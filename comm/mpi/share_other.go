@@ -2,7 +2,7 @@
 
 package mpi
 
-func offerMemory(int) (offer, error) { return offer{}, errNoMemory }
+func offerMemory(int) (offer, error) { return noOffer, errNoMemory }
 
 func (offer) close() {}
 
