@@ -190,7 +190,7 @@ func (l Loop) chooseInMean() Choice {
 			block, time = b, t
 		}
 	}
-	c := Choice{Ideal: l.optimum(), Serial: l.serial(paces), Reason: ReasonMinimum}
+	c := Choice{Ideal: l.optimum(), Serial: l.serial(), Reason: ReasonMinimum}
 	switch blocks := ceilDiv(m, block); {
 	case blocks == m && math.IsInf(c.Ideal, 1):
 		c.Reason = ReasonFree
@@ -241,7 +241,7 @@ func (l Loop) chooseInTurns(c Choice) Choice {
 }
 
 // serial is the time in s of the same work on the fastest rank alone.
-func (l Loop) serial(paces []pace) float64 {
+func (l Loop) serial() float64 {
 	work, fastest := 0.0, math.Inf(1) // s of CPU at speed 1; s of elapsed time for one of them
 	for _, r := range l.Ranks {
 		work += Costs{Iteration: r.Work}.clean().Iteration

@@ -43,7 +43,7 @@ func (t Trial) begin() (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = j.Find(findWithin)
+	err = j.Find(findWithin)
 	if err == nil {
 		err = j.Connected(findWithin)
 	}

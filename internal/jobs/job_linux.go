@@ -73,20 +73,20 @@ func (j *Job) Result() mpirun.Result {
 	return mpirun.Result{Stdout: j.stdout.String(), Stderr: j.stderr.String(), Code: j.cmd.ProcessState.ExitCode(), Elapsed: j.elapsed}
 }
 
-// Find waits until all ranks run and returns their process ids, by rank.
-func (j *Job) Find(within time.Duration) ([]int, error) {
+// Find waits until all ranks run, and notes their processes.
+func (j *Job) Find(within time.Duration) error {
 	for deadline := time.Now().Add(within); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		select {
 		case <-j.ended:
-			return nil, fmt.Errorf("the job ended before all ranks ran: %s%s", j.stdout.String(), j.stderr.String())
+			return fmt.Errorf("the job ended before all ranks ran: %s%s", j.stdout.String(), j.stderr.String())
 		default:
 		}
 		if pids, starts := j.look(); pids != nil {
 			j.pids, j.starts = pids, starts
-			return pids, nil
+			return nil
 		}
 	}
-	return nil, fmt.Errorf("not all of the %d ranks run after %v", j.ranks, within)
+	return fmt.Errorf("not all of the %d ranks run after %v", j.ranks, within)
 }
 
 // look returns the process ids by rank, and when these were started, or nil if some are missing.

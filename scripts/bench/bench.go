@@ -134,8 +134,8 @@ func (s spread) String() string {
 }
 
 // mpi runs two ranks, with a core each unless the flags say otherwise.
-func mpi(ctx context.Context, env []string, flags []string, command ...string) (float64, error) {
-	return timeOf(ctx, env, "mpirun", launch(2, flags, command)...)
+func mpi(ctx context.Context, flags []string, command ...string) (float64, error) {
+	return timeOf(ctx, nil, "mpirun", launch(2, flags, command)...)
 }
 
 // launch is mpirun's arguments for so many ranks.

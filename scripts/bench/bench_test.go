@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"shiftwork/scripts/internal/arguments"
 )
 
 // Every way comes once a round, in an order that turns, and times are kept by way and round.
@@ -81,7 +83,7 @@ func TestBadUsageIsRefused(t *testing.T) {
 		"waits --ways auto --bin /missing": "make build",
 	} {
 		err := command(t.Context(), strings.Fields(args), io.Discard, io.Discard)
-		if assert.ErrorIs(t, err, errRefused, args) {
+		if assert.ErrorIs(t, err, arguments.ErrRefused, args) {
 			assert.ErrorContains(t, err, says)
 			assert.NotContains(t, err.Error(), "\n")
 		}
@@ -97,11 +99,11 @@ func TestBadUsageIsRefused(t *testing.T) {
 		b.againstC(t.Context(), cFlags{Blas: []string{"openblas"}}),
 		b.hooks(t.Context(), hookFlags{Length: -1}),
 	} {
-		assert.ErrorIs(t, err, errRefused)
+		assert.ErrorIs(t, err, arguments.ErrRefused)
 	}
 	if runtime.GOOS == "linux" {
 		for _, ranks := range []int{-1, 1, 1 << 20} {
-			assert.ErrorIs(t, b.scaling(t.Context(), scalingFlags{Ranks: ranks}), errRefused)
+			assert.ErrorIs(t, b.scaling(t.Context(), scalingFlags{Ranks: ranks}), arguments.ErrRefused)
 		}
 		assert.ErrorContains(t, b.scaling(t.Context(), scalingFlags{Ranks: 2, Kernel: "/nonexistent"}), "--kernel=/nonexistent")
 	}

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+
+	"shiftwork/scripts/internal/arguments"
 )
 
 // blas holds mm with OpenBLAS (mm-openblas: go build -tags openblas) against OpenBLAS's dgemm by itself, for the same product on
@@ -15,7 +17,7 @@ import (
 func (b *bench) blas(ctx context.Context) error {
 	ours := b.program(openblas)
 	if _, err := os.Stat(ours); err != nil {
-		return refuse("%v (go build -tags openblas -o %s ./apps/mm makes it)", err, ours)
+		return arguments.Refuse("%v (go build -tags openblas -o %s ./apps/mm makes it)", err, ours)
 	}
 	dir, err := os.MkdirTemp("", "shiftwork-bench-")
 	if err != nil {
@@ -52,7 +54,7 @@ func (b *bench) holdBLAS(ctx context.Context, ours, dir string) error {
 			},
 			{
 				{"ours", func(ctx context.Context) (float64, error) {
-					return mpi(ctx, nil, boundToCores, ours, "--n", size, "--repeat", repeat, "--quiet")
+					return mpi(ctx, boundToCores, ours, "--n", size, "--repeat", repeat, "--quiet")
 				}},
 				{"raw", func(ctx context.Context) (float64, error) {
 					return together(ctx, dgemm(0, c.n/2), dgemm(1, c.n/2))

@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"shiftwork/scripts/internal/arguments"
 )
 
 type cFlags struct {
@@ -68,10 +70,10 @@ func (b *bench) againstC(ctx context.Context, f cFlags) error {
 	for _, library := range f.Blas {
 		program, ok := products[library]
 		if !ok {
-			return refuse("--blas=%s: usual and openblas are accepted", library)
+			return arguments.Refuse("--blas=%s: usual and openblas are accepted", library)
 		}
 		if _, err := os.Stat(b.program(program)); err != nil {
-			return refuse("%v (make bench-c builds it; --blas usual does without)", err)
+			return arguments.Refuse("%v (make bench-c builds it; --blas usual does without)", err)
 		}
 	}
 	r, err := newRivals(ctx)
@@ -138,7 +140,7 @@ func (b *bench) holdSOR(ctx context.Context, r *rivals, n, sweeps int, load bool
 		return err
 	}
 	rival := func(ctx context.Context, sweeps, block int) (float64, error) {
-		return mpi(ctx, nil, boundToCores, r.program("sor"), strconv.Itoa(n), strconv.Itoa(n), b.steps(sweeps), omega,
+		return mpi(ctx, boundToCores, r.program("sor"), strconv.Itoa(n), strconv.Itoa(n), b.steps(sweeps), omega,
 			strconv.Itoa(block), plate)
 	}
 	// The rival gets the block size that suits it best.
@@ -154,7 +156,7 @@ func (b *bench) holdSOR(ctx context.Context, r *rivals, n, sweeps int, load bool
 	}
 	return b.row(ctx, fmt.Sprintf("sor %d", n), "usual", load, strconv.Itoa(best), []way{
 		{"ours", func(ctx context.Context) (float64, error) {
-			return mpi(ctx, nil, boundToCores, b.program("sor"), "--n", strconv.Itoa(n), "--iterations", b.steps(sweeps),
+			return mpi(ctx, boundToCores, b.program("sor"), "--n", strconv.Itoa(n), "--iterations", b.steps(sweeps),
 				"--omega", omega, "--quiet")
 		}},
 		{"C", func(ctx context.Context) (float64, error) { return rival(ctx, sweeps, best) }},
@@ -164,10 +166,10 @@ func (b *bench) holdSOR(ctx context.Context, r *rivals, n, sweeps int, load bool
 func (b *bench) holdMM(ctx context.Context, r *rivals, library string, n, repeat int, load bool) error {
 	return b.row(ctx, fmt.Sprintf("mm %d", n), library, load, "", []way{
 		{"ours", func(ctx context.Context) (float64, error) {
-			return mpi(ctx, nil, boundToCores, b.program(products[library]), "--n", strconv.Itoa(n), "--repeat", b.steps(repeat), "--quiet")
+			return mpi(ctx, boundToCores, b.program(products[library]), "--n", strconv.Itoa(n), "--repeat", b.steps(repeat), "--quiet")
 		}},
 		{"C", func(ctx context.Context) (float64, error) {
-			return mpi(ctx, nil, boundToCores, r.program("mm"), strconv.Itoa(n), b.steps(repeat))
+			return mpi(ctx, boundToCores, r.program("mm"), strconv.Itoa(n), b.steps(repeat))
 		}},
 	})
 }
@@ -213,7 +215,7 @@ func (b *bench) sameResults(ctx context.Context, r *rivals) error {
 			return err
 		}
 		for _, suffix := range []string{"-strict", ""} {
-			if _, err := mpi(ctx, nil, boundToCores, append([]string{r.program(name + suffix)}, theirs[name]...)...); err != nil {
+			if _, err := mpi(ctx, boundToCores, append([]string{r.program(name + suffix)}, theirs[name]...)...); err != nil {
 				return err
 			}
 			got, err := values(r.file(name+".raw"), n*n)

@@ -7,6 +7,8 @@ import (
 	"math"
 	"path/filepath"
 	"strconv"
+
+	"shiftwork/scripts/internal/arguments"
 )
 
 type hookFlags struct {
@@ -60,7 +62,7 @@ var hookedPrograms = []hooked{
 // static halves on two ranks.
 func (b *bench) hooks(ctx context.Context, f hookFlags) error {
 	if !(f.Length > 0 && f.Length <= 100) {
-		return refuse("--length=%g: seconds above 0 up to 100 are accepted", f.Length)
+		return arguments.Refuse("--length=%g: seconds above 0 up to 100 are accepted", f.Length)
 	}
 	dir, err := filepath.Abs(f.Builds)
 	if err != nil {
@@ -179,17 +181,17 @@ func sameSource(folder func(build) string) error {
 			name := filepath.Join(folder(d), program)
 			info, err := buildinfo.ReadFile(name)
 			if err != nil {
-				return refuse("%v (make bench-hooks builds it)", err)
+				return arguments.Refuse("%v (make bench-hooks builds it)", err)
 			}
 			is := map[string]string{}
 			for _, s := range info.Settings {
 				is[s.Key] = s.Value
 			}
 			if is[tags] != d.tag {
-				return refuse("%s was built with tags %q, %q is accepted (make bench-hooks builds it)", name, is[tags], d.tag)
+				return arguments.Refuse("%s was built with tags %q, %q is accepted (make bench-hooks builds it)", name, is[tags], d.tag)
 			}
 			if was[commit] != "" && is[commit] != was[commit] {
-				return refuse("%s was built from %s and another program from %s (make bench-hooks builds all)", name, is[commit], was[commit])
+				return arguments.Refuse("%s was built from %s and another program from %s (make bench-hooks builds all)", name, is[commit], was[commit])
 			}
 			was = is
 		}

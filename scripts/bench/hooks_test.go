@@ -10,6 +10,7 @@ import (
 
 	"shiftwork/internal/mpirun"
 	"shiftwork/internal/testcache"
+	"shiftwork/scripts/internal/arguments"
 )
 
 // Builds with hooks that never interact, and without any, compute what the usual one does, also where they are asked to balance,
@@ -55,6 +56,6 @@ func TestBuildsForMeasuringComputeTheSame(t *testing.T) {
 			}
 		}
 	}
-	assert.ErrorIs(t, sameSource(folder), errRefused, "these have the tag nompi")
+	assert.ErrorIs(t, sameSource(folder), arguments.ErrRefused, "these have the tag nompi")
 	assert.ErrorContains(t, sameSource(func(build) string { return t.TempDir() }), "make bench-hooks")
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"shiftwork/scripts/internal/arguments"
 	"shiftwork/scripts/lab/cluster"
 )
 
@@ -26,16 +27,6 @@ type flags struct {
 	Blas    struct{}     `cmd:"" help:"mm with OpenBLAS against OpenBLAS's dgemm; needs mm-openblas."`
 	Scaling scalingFlags `cmd:"" help:"Ranks on a core each against the serial program, alone and as often at once."`
 }
-
-// errRefused is an error of the user's: one line, exit code 2.
-var errRefused = errors.New("refused")
-
-type refusal struct{ text string }
-
-func (r refusal) Error() string        { return r.text }
-func (r refusal) Is(target error) bool { return target == errRefused }
-
-func refuse(format string, args ...any) error { return refusal{fmt.Sprintf(format, args...)} }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -52,7 +43,7 @@ func main() {
 	default:
 		fmt.Fprintln(os.Stderr, "bench:", err)
 	}
-	if errors.Is(err, errRefused) || errors.Is(err, cluster.ErrRefused) {
+	if errors.Is(err, arguments.ErrRefused) || errors.Is(err, cluster.ErrRefused) {
 		os.Exit(2)
 	}
 	os.Exit(1)
@@ -64,7 +55,7 @@ func command(ctx context.Context, args []string, out, progress io.Writer) error 
 	k := kong.Must(&f, kong.Name("bench"), kong.Description("Measure Shiftwork's programs against what they are held against."))
 	chosen, err := k.Parse(args)
 	if err != nil {
-		return refusal{err.Error()}
+		return arguments.Refuse("%v", err)
 	}
 	name := chosen.Command()
 	rounds := 5
@@ -75,7 +66,7 @@ func command(ctx context.Context, args []string, out, progress io.Writer) error 
 		rounds = *f.Rounds
 	}
 	if rounds < 1 {
-		return refuse("--rounds=%d: a number from 1 on is accepted", rounds)
+		return arguments.Refuse("--rounds=%d: a number from 1 on is accepted", rounds)
 	}
 	bin, err := filepath.Abs(f.Bin)
 	if err != nil {
@@ -83,7 +74,7 @@ func command(ctx context.Context, args []string, out, progress io.Writer) error 
 	}
 	for _, p := range []string{"sor", "mm", "load"} {
 		if _, err := os.Stat(filepath.Join(bin, p)); err != nil {
-			return refuse("%v (make build makes it; --bin says where it is)", err)
+			return arguments.Refuse("%v (make build makes it; --bin says where it is)", err)
 		}
 	}
 	b := &bench{bin: bin, rounds: rounds, short: f.Short, out: out, progress: progress}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"shiftwork/internal/machine"
+	"shiftwork/scripts/internal/arguments"
 )
 
 type scalingFlags struct {
@@ -30,7 +31,7 @@ type alone struct {
 func (b *bench) scaling(ctx context.Context, f scalingFlags) error {
 	if f.Kernel != "" {
 		if _, err := os.Stat(filepath.Join(f.Kernel, "sor")); err != nil {
-			return refuse("--kernel=%s: %v (a folder with sor and mm is accepted, built with go build -tags upright)", f.Kernel, err)
+			return arguments.Refuse("--kernel=%s: %v (a folder with sor and mm is accepted, built with go build -tags upright)", f.Kernel, err)
 		}
 	}
 	cores, err := wholeCores()
@@ -38,7 +39,7 @@ func (b *bench) scaling(ctx context.Context, f scalingFlags) error {
 		return err
 	}
 	if f.Ranks < 2 || f.Ranks > len(cores) {
-		return refuse("--ranks=%d: from 2 to %d are accepted, as many as there are cores", f.Ranks, len(cores))
+		return arguments.Refuse("--ranks=%d: from 2 to %d are accepted, as many as there are cores", f.Ranks, len(cores))
 	}
 	limits := []alone{
 		{"serial", fmt.Sprintf("of %d times serial", f.Ranks), b.bin, cores[1:2]},
@@ -118,7 +119,7 @@ func (b *bench) scale(ctx context.Context, w scaled, ranks int, limits []alone) 
 func wholeCores() (cpus []int, err error) {
 	usable, err := machine.CPUs()
 	if err != nil {
-		return nil, refuse("the CPUs of this machine: %v", err)
+		return nil, arguments.Refuse("the CPUs of this machine: %v", err)
 	}
 	var seen []string
 	for _, cpu := range usable {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"shiftwork/scripts/internal/arguments"
 	"shiftwork/scripts/lab/cluster"
 )
 
@@ -30,7 +31,7 @@ type wayToWait struct{ name, value, sor string }
 func (b *bench) wayToWait(name string) (wayToWait, error) {
 	value, folder, other := strings.Cut(name, "@")
 	if !slices.Contains(waysToWait, value) {
-		return wayToWait{}, refuse("--ways=%s: %s are accepted", name, strings.Join(waysToWait, ", "))
+		return wayToWait{}, arguments.Refuse("--ways=%s: %s are accepted", name, strings.Join(waysToWait, ", "))
 	}
 	if !other {
 		return wayToWait{name, value, b.program("sor")}, nil
@@ -40,7 +41,7 @@ func (b *bench) wayToWait(name string) (wayToWait, error) {
 		_, err = os.Stat(sor)
 	}
 	if err != nil {
-		return wayToWait{}, refuse("--ways=%s: %v (the folder of another build's sor is accepted)", name, err)
+		return wayToWait{}, arguments.Refuse("--ways=%s: %v (the folder of another build's sor is accepted)", name, err)
 	}
 	return wayToWait{name, value, sor}, nil
 }
@@ -89,10 +90,10 @@ func (b *bench) waits(ctx context.Context, f waitFlags) error {
 		all = append(all, w)
 	}
 	if len(f.Ways) < 2 {
-		return refuse("--ways=%s: two or more are needed", strings.Join(f.Ways, ","))
+		return arguments.Refuse("--ways=%s: two or more are needed", strings.Join(f.Ways, ","))
 	}
 	if !(f.Most > 0 && f.Most <= 1e5) {
-		return refuse("--most=%g: seconds above 0 are accepted", f.Most)
+		return arguments.Refuse("--most=%g: seconds above 0 are accepted", f.Most)
 	}
 	var known []string
 	for _, p := range places {
@@ -100,7 +101,7 @@ func (b *bench) waits(ctx context.Context, f waitFlags) error {
 	}
 	for _, name := range f.Place {
 		if !slices.Contains(known, name) {
-			return refuse("--place=%s: %s are accepted", name, strings.Join(known, ", "))
+			return arguments.Refuse("--place=%s: %s are accepted", name, strings.Join(known, ", "))
 		}
 	}
 	if err := b.quiet(); err != nil {
@@ -141,7 +142,7 @@ func (b *bench) waitsAt(ctx context.Context, p place, all []wayToWait, most floa
 		case p.taskset:
 			return underTaskset(ctx, p.flags, command)
 		}
-		return mpi(ctx, nil, p.flags, command...)
+		return mpi(ctx, p.flags, command...)
 	}
 	// Some ways are many times slower in some places, and by how much is what we want to know: sizes are those of the slowest.
 	sweeps, err := sized(most/float64((b.rounds+1)*len(all)), p.sweeps, func(sweeps int) (float64, error) {

@@ -321,12 +321,6 @@ func (w swing) efficiency() float64 {
 	return w.parallel * ((p-1+s)*late + p*right + p*s*late + (p-1+s)*right) / (p*w.half + (p-1+s)*w.half)
 }
 
-// unbalanced is the model's efficiency without balancing.
-func (w swing) unbalanced() float64 {
-	p, s := float64(w.ranks), w.share
-	return w.parallel * (p + p*s) / (p + p - 1 + s)
-}
-
 // delayPeriods is how many balancing periods pass between a change of the load and the movement of work: the one in which it
 // changes, and the one after which the pipelined instruction is obeyed.
 const delayPeriods = 2

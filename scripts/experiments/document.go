@@ -133,14 +133,14 @@ func tableMachine(s *store) string {
 
 func tablePromises(s *store) string {
 	g := newGrid("what", "where", "promised", "measured: median (range)", "kept")
-	atMost := func(what, where string, r spread, limit float64) {
-		g.add(what, where, fmt.Sprintf("at most %.2f", limit), r.String(), met(r.ok(), r.median <= limit))
+	idle := func(what, where string, r spread) {
+		g.add(what, where, fmt.Sprintf("at most %.2f", idlePromise), r.String(), met(r.ok(), r.median <= idlePromise))
 	}
 	atLeast := func(what, where string, r spread, limit float64) {
 		g.add(what, where, fmt.Sprintf("at least %.2f", limit), r.String(), met(r.ok(), r.median >= limit))
 	}
 	for _, w := range []work{mm, mm500, sor(1000), sor(2000), sor4000, sor8000} {
-		atMost("no load: time on / off", w.String(), s.ratio("idle", w.String(), "on", "off"), idlePromise)
+		idle("no load: time on / off", w.String(), s.ratio("idle", w.String(), "on", "off"))
 	}
 	for _, ws := range []string{"ws1", "ws0"} {
 		where := map[string]string{"ws1": "", "ws0": ", on the master's"}[ws]
@@ -155,10 +155,10 @@ func tablePromises(s *store) string {
 			atLeast(what, w.String(), s.removed(part, w.String(), "on", "off", "dedicated"), promises[part][w.program])
 		}
 	}
-	atMost("dear moves, 20 periods a cycle: time on / off", dearSor, s.ratio("harmless", dearSor, "on", "off"), idlePromise)
+	idle("dear moves, 20 periods a cycle: time on / off", dearSor, s.ratio("harmless", dearSor, "on", "off"))
 	for _, w := range []work{mm500, sor(500), sor(1000), sor(2000)} {
-		atMost("the paper's sizes, 20 periods a cycle: time on / off", w.String(), s.ratio("harmless", w.String(), "on-fast", "off-fast"), idlePromise)
-		atMost("the paper's sizes, constant load: time on / off", w.String(), s.ratio("harmless", w.String(), "on", "off"), idlePromise)
+		idle("the paper's sizes, 20 periods a cycle: time on / off", w.String(), s.ratio("harmless", w.String(), "on-fast", "off-fast"))
+		idle("the paper's sizes, constant load: time on / off", w.String(), s.ratio("harmless", w.String(), "on", "off"))
 	}
 	for _, w := range []work{mm, sor4000} {
 		share := s.spread("eight", w.String(), "on", masterShare)

@@ -537,3 +537,9 @@ func TestSameResult(t *testing.T) {
 	b.Iterations++
 	assert.NoError(t, s.sameResult(b))
 }
+
+// unbalanced is the model's efficiency without balancing.
+func (w swing) unbalanced() float64 {
+	p, s := float64(w.ranks), w.share
+	return w.parallel * (p + p*s) / (p + p - 1 + s)
+}

@@ -49,16 +49,6 @@ const (
 
 const defaultBudget = 57 // minutes: what is not a run, such as building and drawing, comes on top
 
-// errRefused is an error of the user's: one line, exit code 2.
-var errRefused = errors.New("refused")
-
-type refusal struct{ text string }
-
-func (r refusal) Error() string        { return r.text }
-func (r refusal) Is(target error) bool { return target == errRefused }
-
-func refuse(format string, args ...any) error { return refusal{fmt.Sprintf(format, args...)} }
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	// A reader that goes away must be an error of a write and not the end, or workstations would be left.
@@ -86,7 +76,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	_, _ = fmt.Fprintln(stderr, "experiments:", strings.ReplaceAll(err.Error(), "\n", "; "))
-	if errors.Is(err, errRefused) || errors.Is(err, cluster.ErrRefused) {
+	if errors.Is(err, arguments.ErrRefused) || errors.Is(err, cluster.ErrRefused) {
 		return 2
 	}
 	return 1
@@ -99,15 +89,15 @@ func parse(args []string) (o options, help string, err error) {
 		return o, help, nil
 	}
 	if err != nil {
-		return o, "", refusal{err.Error()}
+		return o, "", err
 	}
 	switch {
 	case o.Budget < 0 || math.IsNaN(o.Budget) || o.Budget > 1e5:
-		err = refuse("--budget=%g: minutes above 0 are accepted", o.Budget)
+		err = arguments.Refuse("--budget=%g: minutes above 0 are accepted", o.Budget)
 	case o.Largest < 2000 || o.Largest > 100_000:
-		err = refuse("--largest=%d: rows from 2000 to 100000 are accepted", o.Largest)
+		err = arguments.Refuse("--largest=%d: rows from 2000 to 100000 are accepted", o.Largest)
 	case o.Draw && o.Measure:
-		err = refuse("--draw and --measure exclude each other")
+		err = arguments.Refuse("--draw and --measure exclude each other")
 	}
 	names := []string{}
 	for _, p := range parts(o.Largest) {
@@ -115,7 +105,7 @@ func parse(args []string) (o options, help string, err error) {
 	}
 	for _, name := range o.Part {
 		if err == nil && !slices.Contains(names, name) {
-			err = refuse("--part=%s: %s are accepted", name, strings.Join(names, ", "))
+			err = arguments.Refuse("--part=%s: %s are accepted", name, strings.Join(names, ", "))
 		}
 	}
 	return o, "", err
@@ -152,7 +142,7 @@ func (o options) run(ctx context.Context, stdout io.Writer) error {
 		}
 	}
 	if len(st.order) == 0 {
-		return refuse("%s holds no measurements: run this without --draw first", o.Data)
+		return arguments.Refuse("%s holds no measurements: run this without --draw first", o.Data)
 	}
 	if err := draw(st, o.Figures, stdout); err != nil {
 		return err
@@ -262,7 +252,7 @@ func (o *options) programs() error {
 	o.Programs = dir
 	for _, name := range []string{"sor", "mm", "load"} {
 		if _, err := exec.LookPath(filepath.Join(dir, name)); err != nil {
-			return refuse("--programs=%s: there is no program %s (make build makes it)", o.Programs, name)
+			return arguments.Refuse("--programs=%s: there is no program %s (make build makes it)", o.Programs, name)
 		}
 	}
 	return nil
@@ -274,14 +264,14 @@ func (o options) settings(st *store) error {
 	here := machine(o.Programs)
 	if was := st.setting("budget"); was != "" {
 		if was != budget {
-			return refuse("--budget=%s: %s was measured with %s: give the same, or --fresh", budget, o.Data, was)
+			return arguments.Refuse("--budget=%s: %s was measured with %s: give the same, or --fresh", budget, o.Data, was)
 		}
 		if o.Together && !st.together() {
-			return refuse("--together: %s was measured without it: leave it out, or --fresh", o.Data)
+			return arguments.Refuse("--together: %s was measured without it: leave it out, or --fresh", o.Data)
 		}
 		for _, is := range here {
 			if was := st.setting(is.Name); was != "" && was != is.Value && (is.Name == "cpu" || is.Name == "cpus") && !o.Fresh {
-				return refuse("--data=%s: it was measured where %s is %s, and here it is %s: --fresh measures anew, in another folder nothing is lost, --draw only draws", o.Data, is.Name, was, is.Value)
+				return arguments.Refuse("--data=%s: it was measured where %s is %s, and here it is %s: --fresh measures anew, in another folder nothing is lost, --draw only draws", o.Data, is.Name, was, is.Value)
 			}
 		}
 		return nil

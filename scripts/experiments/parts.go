@@ -41,8 +41,8 @@ func parts(large int) []part {
 		{name: "sequential", promised: true, about: "t_sequential of equation (2): each program alone on one CPU", cells: sequential(large)},
 		{name: "idle", promised: true, about: "what balancing costs where nothing competes (claim 4.18)", cells: idle()},
 		{name: "constant", promised: true, about: "a constant load on one of four, also on the master's (4.18; Fig. 23)", cells: constantLoad()},
-		{name: "slow", promised: true, about: "an oscillating load, 60 periods a cycle (4.15, 4.19; Fig. 31)", cells: oscillating("slow", slowCycle, 6)},
-		{name: "fast", promised: true, about: "an oscillating load, 20 periods a cycle (4.19)", cells: oscillating("fast", fastCycle, 4)},
+		{name: "slow", promised: true, about: "an oscillating load, 60 periods a cycle (4.15, 4.19; Fig. 31)", cells: oscillating(slowCycle, 6)},
+		{name: "fast", promised: true, about: "an oscillating load, 20 periods a cycle (4.19)", cells: oscillating(fastCycle, 4)},
 		{name: "harmless", promised: true, about: "where balancing can gain little: dear moves, and the paper's own sizes (4.17, 4.19)", cells: harmless()},
 		{name: "eight", promised: true, about: "the master's share of a CPU, eight workstations (4.12)", cells: eight()},
 		{name: "coarse", promised: true, about: "a quota period of 100 ms, the paper's quantum (4.14)", cells: coarse()},
@@ -72,8 +72,8 @@ var (
 	mains            = []work{mm, sor4000, sor8000}
 )
 
-// loaded are the expected times of a constant load on one of P, relative to the dedicated time: without balancing, ideally.
-func loaded(ranks int) (off, on float64) { return 1.9, float64(ranks) / (float64(ranks) - 0.5) * 1.05 }
+// loaded are the expected times of a constant load on one of four, relative to the dedicated time: without balancing, ideally.
+func loaded() (off, on float64) { return 1.9, 4 / 3.5 * 1.05 }
 
 func sequential(large int) (cells []cell) {
 	works := []work{mm, sor(2000), sor4000, sor8000}
@@ -113,7 +113,7 @@ func (c cell) untilKnown() cell {
 }
 
 func constantLoad() (cells []cell) {
-	slower, balanced := loaded(4)
+	slower, balanced := loaded()
 	for _, ws := range []int{1, 0} {
 		for _, w := range mains {
 			cells = append(cells, compared(fmt.Sprintf("%s-ws%d", w, ws), four, w, 4, 5, constant(ws), slower, balanced).untilKnown())
@@ -122,7 +122,7 @@ func constantLoad() (cells []cell) {
 	return cells
 }
 
-func oscillating(part string, periods int, seconds float64) (cells []cell) {
+func oscillating(periods int, seconds float64) (cells []cell) {
 	for _, w := range mains {
 		cells = append(cells, compared(w.String(), four, w, seconds, 5, swinging(1, periods, four.tau()), 1.25, 1.1).untilKnown())
 	}
@@ -174,7 +174,7 @@ func coarse() (cells []cell) {
 func verified(w work) string { return w.String() + "-verified" }
 
 func network() (cells []cell) {
-	slower, balanced := loaded(4)
+	slower, balanced := loaded()
 	p := four.over(100e6)
 	for _, w := range []work{mm, sor4000} {
 		seconds, wire := 3.0, 1.0
@@ -360,7 +360,7 @@ func filters() []cell {
 }
 
 func regime(large int) (cells []cell) {
-	slower, balanced := loaded(4)
+	slower, balanced := loaded()
 	fine := func(period time.Duration) place {
 		p := four.every(period)
 		p.slice = period / 5
@@ -396,7 +396,7 @@ func beyond() (cells []cell) {
 	}{{"opposed", opposed}, {"quarter", quarter}, {"master", swinging(0, slowCycle, four.tau())}} {
 		cells = append(cells, compared(x.name+"-"+sor4000.String(), four, sor4000, 7, 2, x.loads, 1.6, 1.2).dedicatedOnce())
 	}
-	slower, balanced := loaded(4)
+	slower, balanced := loaded()
 	cells = append(cells, compared("unbound-constant-"+sor4000.String(), four.unbound(), sor4000, 4, 3, constant(1), slower, balanced))
 	for _, x := range []struct {
 		name    string

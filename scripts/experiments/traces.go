@@ -9,14 +9,14 @@ import (
 	"shiftwork/scripts/experiments/chart"
 )
 
-// followed is the paper's form of Figs 22 to 24: rate and work of one rank over time, over the times at which a load was there.
-func followed(s *store, part, cell, variant, title string, rank int) (chart.Panel, bool) {
+// followed is the paper's form of Figs 22 to 24: rate and work of rank 1 over time, over the times at which a load was there.
+func followed(s *store, part, cell, variant, title string) (chart.Panel, bool) {
 	p := chart.Panel{Title: title, X: "time (s)", Y: "rate and work (1: without load)", Band: "load there", YMin: 0, YMax: 1.9}
 	var at, raw, filtered, work []float64
 	ranks := 0
 	for _, x := range s.trace(part, cell, variant) {
 		ranks = max(ranks, x.Rank+1)
-		if x.Rank == rank {
+		if x.Rank == 1 {
 			at, raw, filtered, work = append(at, x.At), append(raw, x.Raw), append(filtered, x.Filtered), append(work, x.Share)
 		}
 	}
@@ -55,8 +55,8 @@ func bands(s *store, part, cell, variant string, end float64) (all []chart.Span)
 }
 
 func drawFilter(s *store) (chart.Figure, bool) {
-	a, okA := followed(s, "mechanisms", "traces", "22a", "(a) the paper's filter", 1)
-	b, okB := followed(s, "mechanisms", "traces", "22b", "(b) no filter", 1)
+	a, okA := followed(s, "mechanisms", "traces", "22a", "(a) the paper's filter")
+	b, okB := followed(s, "mechanisms", "traces", "22b", "(b) no filter")
 	f := chart.Figure{Title: "Fig. 22: the filter", Rows: [][]chart.Panel{{a}, {b}}, Width: 19, Height: 6.5,
 		Note: "The loaded workstation of four, SOR of 4000 x 4000, synchronous interactions, no threshold, no cost analysis. " + s.said("22a", "22b")}
 	return f, okA && okB
@@ -74,9 +74,9 @@ func (s *store) said(variants ...string) string {
 }
 
 func drawThreshold(s *store) (chart.Figure, bool) {
-	a, okA := followed(s, "mechanisms", "traces", "24a", "(a) the paper's filter, no threshold", 1)
-	b, okB := followed(s, "mechanisms", "traces", "24b", "(b) the same, threshold 0.1", 1)
-	c, okC := followed(s, "mechanisms", "traces", "ours", "(c) the defaults of Shiftwork", 1)
+	a, okA := followed(s, "mechanisms", "traces", "24a", "(a) the paper's filter, no threshold")
+	b, okB := followed(s, "mechanisms", "traces", "24b", "(b) the same, threshold 0.1")
+	c, okC := followed(s, "mechanisms", "traces", "ours", "(c) the defaults of Shiftwork")
 	return chart.Figure{Title: "Fig. 24: the threshold", Rows: [][]chart.Panel{{a}, {b}, {c}}, Width: 19, Height: 6.5,
 		Note: "The loaded workstation of four, SOR of 4000 x 4000, 60 periods a cycle. " + s.said("24a", "24b", "ours")}, okA && okB && okC
 }
@@ -87,7 +87,7 @@ func drawConstant(s *store) (chart.Figure, bool) {
 	for _, x := range []struct{ part, cell, title string }{
 		{"constant", sor4000.String() + "-ws1", "quota period 10 ms"}, {"coarse", sor8000.String(), "quota period 100 ms, the paper's quantum"},
 	} {
-		if p, ok := followed(s, x.part, x.cell, "on", x.title, 1); ok {
+		if p, ok := followed(s, x.part, x.cell, "on", x.title); ok {
 			f.Rows = append(f.Rows, []chart.Panel{p})
 		}
 	}

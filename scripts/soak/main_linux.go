@@ -179,7 +179,7 @@ func (o options) job(stop <-chan os.Signal) (map[string]string, []samples, error
 		return nil, nil, err
 	}
 	defer j.Close()
-	if _, err := j.Find(time.Minute); err != nil {
+	if err := j.Find(time.Minute); err != nil {
 		return nil, nil, err
 	}
 	ranks := make([]samples, o.ranks)

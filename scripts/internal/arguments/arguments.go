@@ -1,14 +1,27 @@
-// Package arguments parses the command lines of the commands under scripts with kong.
+// Package arguments parses the command lines of the commands under scripts with kong, and says what is refused.
 package arguments
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 
 	"github.com/alecthomas/kong"
 )
 
+// ErrRefused is an error of the user's: one line, exit code 2.
+var ErrRefused = errors.New("refused")
+
+type refusal struct{ text string }
+
+func (r refusal) Error() string        { return r.text }
+func (r refusal) Is(target error) bool { return target == ErrRefused }
+
+// Refuse is an [ErrRefused] with that text.
+func Refuse(format string, args ...any) error { return refusal{fmt.Sprintf(format, args...)} }
+
 // Parse parses args, without the program's name, into target, a pointer to a struct with kong's tags. help is not empty if that
-// was asked for; nothing is printed and the process goes on.
+// was asked for; nothing is printed and the process goes on. An error is an [ErrRefused].
 func Parse(name, description string, vars kong.Vars, args []string, target any) (help string, err error) {
 	var text bytes.Buffer
 	type exit struct{}
@@ -23,6 +36,8 @@ func Parse(name, description string, vars kong.Vars, args []string, target any) 
 	k := kong.Must(target, kong.Name(name), kong.Description(description), vars,
 		kong.Writers(&text, &text), kong.Exit(func(int) { panic(exit{}) }),
 		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: 110}))
-	_, err = k.Parse(args)
-	return "", err
+	if _, err = k.Parse(args); err != nil {
+		return "", refusal{err.Error()}
+	}
+	return "", nil
 }

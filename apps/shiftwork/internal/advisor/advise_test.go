@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"math"
@@ -324,4 +325,11 @@ func FuzzAnySource(f *testing.F) {
 			require.NoError(t, err)
 		}
 	})
+}
+
+// newSource is a package of one file.
+func newSource(fset *token.FileSet, file *ast.File, content []byte) *source {
+	s := &source{fset: fset, files: []*ast.File{file}, text: map[*ast.File][]byte{file: content}}
+	s.check()
+	return s
 }

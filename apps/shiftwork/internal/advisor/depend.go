@@ -322,7 +322,7 @@ func (r *reader) dependences(m mark, l *loop) finding {
 				continue
 			}
 			combined = true
-			note("%s is written by every iteration: each rank has its own afterwards, combine them (comm.AllreduceSum, comm.AllreduceMax)", w.name)
+			note("%s is written by every iteration: each rank has its own afterwards, combine them (comm.AllreduceMax or AllreduceMin; for a sum add, in rank order, what comm.AllGather returns)", w.name)
 			continue
 		}
 		dim, stride, ok := r.row(w, l.symbol)

@@ -65,13 +65,6 @@ func load(path string) ([]*source, error) {
 	return all, nil
 }
 
-// newSource is a package of one file.
-func newSource(fset *token.FileSet, file *ast.File, content []byte) *source {
-	s := &source{fset: fset, files: []*ast.File{file}, text: map[*ast.File][]byte{file: content}}
-	s.check()
-	return s
-}
-
 // parse parses one file; the error is one line with the first fault.
 func parse(fset *token.FileSet, name string, content []byte) (*ast.File, error) {
 	file, err := parser.ParseFile(fset, name, content, parser.ParseComments|parser.SkipObjectResolution)
