@@ -1,5 +1,5 @@
 # make run    sets up, builds and shows work shifting away from a disturbed rank and back
-# make test   sets up, lints and runs every test
+# make test   sets up, lints and runs the tests, but for those of test-browser and test-openblas
 # make build  the programs ./sor, ./mm, ./load and ./shiftwork (sets up as well)
 # make test-browser  the page of shiftwork report in a real browser; installs chromium on Debian and Ubuntu
 # make lint   gofmt, go vet, staticcheck
@@ -73,7 +73,7 @@ evaluation: build
 BENCH ?= .
 bench: build
 	$(MPI) CGO_ENABLED=1 go test -run '^$$' -bench '$(BENCH)' -benchmem -count 6 -timeout 60m -p 1 \
-		./apps/internal/kernel ./comm/... ./dist ./filter ./hooks ./lb ./loops ./pipeline
+		./apps/internal/kernel ./apps/shiftwork/... ./comm/mpi ./dist ./docs/tutorial/plate ./hooks ./lb ./pipeline ./trace
 
 # Rows with the usual build of mm, and with OpenBLAS's.
 bench-c: build

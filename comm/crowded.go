@@ -3,7 +3,7 @@ package comm
 // Crowded is implemented by a Comm that can tell how many ranks share a processor.
 type Crowded interface {
 	// Crowding is how many ranks there are for each processor that they may use, on the machine where that is most; 1 or less: each rank has
-	// its own. A rank with a CPU quota counts as the part of a processor that it gets. The answer is the same on all ranks.
+	// its own; 0: not known. A rank with a CPU quota counts as the part of a processor that it gets. The answer is the same on all ranks.
 	Crowding() float64
 }
 

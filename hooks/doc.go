@@ -10,7 +10,8 @@
 // Two kinds of loops have two run times:
 //
 //   - [Hooks]: ranks that synchronise by the program's own messages (boundary exchange, pipelines, reductions) execute the
-//     hook equally often. All obey an instruction at the same hook, so every rank knows where every row is.
+//     hook equally often. All obey an instruction at the same hook, so every rank knows where every row is; or each
+//     boundary moves as soon as its two ranks can (Loop.OneByOne).
 //   - [Free]: ranks that never wait for each other (a DOALL). A transfer completes whenever its two ranks have reached it;
 //     the loop hands out its iterations in chunks until nothing is left.
 //

@@ -16,9 +16,9 @@ import (
 // several times. Iteration i needs nothing but its own data, so its repetitions may run ahead of, or behind, those of
 // other iterations.
 type FreeLoop struct {
-	Name       string
+	Name       string // for messages and records; "": loop
 	Iterations dist.Range
-	Repeat     int          // how often each iteration is done; at least 1
+	Repeat     int          // how often each iteration is done; below 1: 1
 	Weights    dist.Weights // work units of each iteration; zero: 1 each
 	Arrays     []Array      // they move with their iterations
 	Pieces     int          // that each iteration is cut into, see NextPiece; 0: 1

@@ -78,24 +78,24 @@ type Status struct {
 	Obeyed      int // index of the last instruction obeyed, -1 for none; Owned includes its transfers
 
 	Units      float64 // work units done since the previous status, may be 0
-	Compute    float64 // computing time since the previous status
-	Elapsed    float64 // wall-clock time since the previous status
-	Wait       float64 // time spent waiting for neighbours since the previous status
+	Compute    float64 // s, computing time since the previous status
+	Elapsed    float64 // s, wall-clock time since the previous status
+	Wait       float64 // s, time spent waiting for neighbours since the previous status
 	Phases     int     // hook executions since the previous status
 	PhasesLeft int     // hook executions until the loop ends, -1 if unknown
 
 	Owned           float64 // work units owned now; in a Free loop, those that remain to be done
-	Age             float64 // s since the status arrived at the master: in a Free loop the rank has worked on meanwhile
 	OwnedIterations int     // the same in iterations
+	Age             float64 // s since the status arrived at the master: in a Free loop the rank has worked on meanwhile
 
 	// Least is how many iterations each worker must keep, where the balancer keeps blocks and there are so many; below 1: 1.
-	// Rank 0's counts, from this decision on. In a Free loop, of how many iterations a transfer to this rank must be.
+	// Rank 0's counts, from this decision on. In a Free loop, how many iterations a transfer to this rank must have at least.
 	Least int `json:",omitempty"`
 
 	// Slack is by how many sweeps the distance between neighbours may vary before one waits for the other (Loop.OneByOne). Rank 0's counts.
 	Slack float64 `json:",omitempty"`
 
-	MoveTime      float64 // time this rank spent moving work since the previous status
+	MoveTime      float64 // s, time this rank spent moving work since the previous status
 	MoveTransfers int     // transfers it took part in, as sender or receiver
 	MoveUnits     float64 // work units of these transfers
 

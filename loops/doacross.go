@@ -27,7 +27,7 @@ import (
 // sweep, and the row behind them in this strip as left by the sweep before.
 type DOACROSS struct {
 	Name    string        // for messages and records; default "doacross"
-	Outer   int           // sweeps
+	Outer   int           // sweeps, 0 or more
 	Rows    Range         // iterations of the distributed loop
 	Strip   Range         // iterations of the strip-mined loop: columns
 	Weights dist.Weights  // work units of each iteration; zero: 1 each

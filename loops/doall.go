@@ -48,7 +48,7 @@ type DOALL struct {
 	// and give and take rows, also those that it has begun. So the pieces of a row may be done by several ranks, and what one leaves to the
 	// next, or to the program, must lie in Arrays or Results.
 	Piece  func(repetition int, rows Range, piece int)
-	Pieces int
+	Pieces int // 1 or more with Piece, 0 without
 	// After, if set, is called on every rank after each repetition; it may use c's collectives. All ranks must return
 	// the same; true ends the loop. So does an error, at once: see Run.
 	After func(repetition int) (stop bool, err error)

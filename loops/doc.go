@@ -18,7 +18,7 @@
 //	rank 2             t0s0 t0s1 t0s2 t0s3 ...
 //
 // The pipeline fills once a run, not once a sweep. README.md shows what happens when rows move in the midst of it, and
-// how the block size follows the costs: it is chosen after three sweeps and looked at again every 8 or more, without stopping
+// how the block size follows the costs: it is chosen after three sweeps (two under CPU quotas) and looked at again every 8 or more, without stopping
 // anybody. Report.Tunings tells each choice.
 //
 // # Loops that meet once a repetition

@@ -41,8 +41,8 @@ func Initial(c comm.Comm, iterations Range, cfg lb.Config) Range {
 	return dist.Even(iterations, c.Size(), first).Range(c.Rank())
 }
 
-// Collect brings rows of the arrays to one rank, which has all of them afterwards: own are those that a rank has, Report.Own after a loop.
-// Every rank calls it, with the same arrays.
+// Collect brings rows of the arrays to one rank, which has all of them afterwards: own are those that a rank has, Report.Own after a loop. Elsewhere
+// arrays stay as they are. Every rank calls it, with the same arrays. It fails where rows come in another length than the array of rank to has, or a message fails.
 func Collect(c comm.Comm, to int, own []Range, arrays ...Array) error {
 	var e comm.Encoder
 	e.Int(len(own))

@@ -5,6 +5,7 @@
 //	run-demo.sh   make run: eight ranks, one of which is disturbed for a while
 //	pairs.sh      what balancing gains beside a competing load: ratios of interleaved runs
 //	setup-openblas.sh  checks for OpenBLAS and installs it, for programs that are built with the tag openblas
+//	browser.sh    checks for a browser and installs it, for make test-browser
 //	bench/        the programs against what they are held against: C, MPI's waits, OpenBLAS; in Go
 //	lab/          one machine as a cluster of workstations; in Go
 //	experiments/  the evaluation: measures, draws, tabulates; in Go

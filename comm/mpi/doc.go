@@ -1,6 +1,6 @@
 // Package mpi is the transport over MPI: real ranks under a real mpirun or srun.
 //
-// It is the only package that may import gompi or use cgo. gompi starts and ends MPI and knows the world; what
+// It is the only package that may import gompi and, but for apps/internal/openblas (tag openblas), the only one with cgo. gompi starts and ends MPI and knows the world; what
 // it lacks (non-blocking operations, return codes, a communicator of our own) is the small C file nonblocking.c,
 // which works in one program with it. A program may go on using gompi beside Shiftwork, after Start, which sets
 // what MPI reads when it begins: our messages travel on a duplicate of MPI_COMM_WORLD and cannot be mistaken for the program's own. Only the body of a loop without
@@ -11,20 +11,25 @@
 // MPI's own blocking calls spin, or call sched_yield for ever. On a core that somebody else also uses, or under a CPU quota, a
 // rank that spins takes the time that its neighbour, or it itself a moment later, needs. All waits here poll:
 //
-//	time waited   0 ........ S ............................
-//	              spin       sleep 1/8 of the time waited so far,
-//	                         at least 20 µs, at most 0.25 ms; at most 2 ms after 40 ms
+//	time waited   0 ............ S ............................
+//	              spin or yield  sleep 1/8 of the time waited so far,
+//	                             at least 20 µs, at most 0.25 ms; at most 2 ms after 40 ms
 //
-// S depends on who needs the core. With more ranks on the machine than cores, or with a CPU quota, it is 50 µs, about what a
-// sleep and a wake-up cost; ranks in containers on one machine are counted together. A rank that has a core of its own spins for 5 ms, longer than a scheduling slice: it takes
+// What comes before the first sleep depends on who needs the core:
+//
+//	nobody else (ranks have a core each)     spins for 5 ms
+//	other ranks (more of them than cores)    calls sched_yield for 2 ms; spins for 50 µs for a quarter of a second after one that lasted over 5 ms
+//	the rank itself, later (a CPU quota)     spins for 50 µs, about what a sleep and a wake-up cost
+//
+// Ranks in containers on one machine are counted together. 5 ms are longer than a scheduling slice: a rank with a core of its own takes
 // nothing from other ranks, and if somebody else's process competes for the core it keeps its half of it, where a sleeper
-// would get the core back only at the end of the other's slice, at every wait. Start also asks the scheduler for short
+// would get the core back only at the end of the other's slice, at every wait. Who shares a core with other ranks hands it over, for the rank
+// that is waited for may want this very one; a yield of over 5 ms says that somebody else's process has had it, who gets a slice of his own at each.
+//
+// Start also asks the scheduler for short
 // slices, so that a rank that does sleep gets the core back sooner (slice_linux.go). The proportional sleep bounds the late
 // wake-up to an eighth of the wait and the CPU use of a long wait to 2%. In a pipeline, where a rank's late wake-up makes the next one wait longer and
 // so wake up later, an eighth is too much once waits last as long as a quota's period: hence the 0.25 ms.
-//
-// With more ranks than cores, and without a quota, the rank that is waited for may want this very core: a wait then calls sched_yield for its first 2 ms.
-// If a yield lasts longer than 5 ms, somebody else's process has had the core, who gets a slice of his own at each: there are none for the next quarter of a second.
 //
 // What is lent (comm.Lend), such as rows that move, a rank copies out of the other's memory by itself where it may: process_vm_readv, which Start tries
 // for all ranks that share memory as MPI sees it, if they share processors or have quotas: with processors of their own two ranks that copy pieces in turns are faster. It does not where the user keeps MPI from shared memory (--mca btl tcp,self) or from

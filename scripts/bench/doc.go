@@ -6,8 +6,8 @@
 //	bench scaling   ranks on a core each (--ranks, two) against as many times the serial speed, against as many serial copies at once, and against the serial kernel
 //	bench blas      mm with OpenBLAS against OpenBLAS's dgemm by itself
 //
-// Run it in the root of the repository after make build, with . scripts/env.sh before go run; make bench-c and make bench-hooks do that
-// for the first two. It needs two cores that nobody else uses, and root and control groups for the quotas and networks of waits
+// Run it in the root of the repository after make build, with . scripts/env.sh before go run; make bench-c, bench-hooks and bench-waits do that
+// for the first three. It needs two cores that nobody else uses, and root and control groups for the quotas and networks of waits
 // (scripts/lab).
 //
 // In every round each way of running comes once, in an order that turns from round to round, so that a drift of the

@@ -121,11 +121,31 @@ func met(known, kept bool) string {
 }
 
 func tableMachine(s *store) string {
-	g := newGrid("", "")
+	var rest []setting
+	var later []string                // when, with which version and on what parts were measured anew
+	measured := map[string][]string{} // the parts, by that
 	for _, one := range s.settings {
-		if !strings.HasPrefix(one.Name, scaled) { // says how a part goes on
+		part, again := strings.CutPrefix(one.Name, anew)
+		switch {
+		case strings.HasPrefix(one.Name, scaled): // says how a part goes on
+		case !again:
+			rest = append(rest, one)
+		default:
+			if measured[one.Value] == nil {
+				later = append(later, one.Value)
+			}
+			measured[one.Value] = append(measured[one.Value], part)
+		}
+	}
+	g := newGrid("", "")
+	for _, one := range rest {
+		// What was measured first, if nothing is left of it, nobody need know.
+		if one.Name != "begun" && one.Name != "commit" || !s.allAnew() {
 			g.add(one.Name, one.Value)
 		}
+	}
+	for _, value := range later {
+		g.add(value, strings.Join(measured[value], ", "))
 	}
 	g.add("runs", fmt.Sprint(len(s.order)))
 	return g.String()

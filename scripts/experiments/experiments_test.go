@@ -543,3 +543,18 @@ func (w swing) unbalanced() float64 {
 	p, s := float64(w.ranks), w.share
 	return w.parallel * (p + p*s) / (p + p - 1 + s)
 }
+
+// What parts were measured anew stands in one row for each version, and what came first only as long as something is left of it.
+func TestTableOfTheMachine(t *testing.T) {
+	s, err := load(t.TempDir())
+	require.NoError(t, err)
+	for _, x := range []setting{{"begun", "Monday"}, {"cpu", "fast"}, {anew + "slow", "today"}, {scaled + "slow", "0.2 0.5"}, {anew + "fast", "today"}} {
+		require.NoError(t, s.set(x.Name, x.Value))
+	}
+	for _, part := range []string{"slow", "fast" + paired} {
+		require.NoError(t, s.addRun(someRun(part, "mm", "on", 0, 1)))
+	}
+	assert.Equal(t, "|  |  |\n|---|---|\n| cpu | fast |\n| today | slow, fast |\n| runs | 2 |", tableMachine(s))
+	require.NoError(t, s.addRun(someRun("constant", "mm", "on", 0, 1)))
+	assert.Contains(t, tableMachine(s), "| begun | Monday |")
+}

@@ -229,6 +229,11 @@ func (s *store) addPoints(x []point) error {
 	return appendTo(s.file("curves"), x)
 }
 
+// allAnew reports whether every part that there is was measured anew, after the rest.
+func (s *store) allAnew() bool {
+	return !slices.ContainsFunc(s.order, func(k key) bool { return s.setting(anew+strings.TrimSuffix(k.part, paired)) == "" })
+}
+
 // forget removes what belongs to the parts, settings too where all is true, and sizes always: they are of the machine as it was, and runs that are sized by them might be half as long as planned.
 func (s *store) forget(parts []string, all bool) error {
 	files := []string{"sizes"}

@@ -8,7 +8,8 @@
 // verified stays last. Names that end in _s are seconds; period_s and rate_per_s have three significant digits, the other
 // times are to the millisecond. finish_s is from the end of time_s until the line is printed. rate_per_s is work units per second of time_s over all ranks. stopped is there
 // when the run ended before its last iteration: signal or time-limit. verified is absent when the result was not compared
-// with a serial run.
+// with a serial run. blas names the library of a product and its kernel, and is absent for gonum's and our own; bound is the largest difference that
+// counts as equal, absent where bits are compared.
 //
 // As JSON, in reports, it is an object with the same keys and units, unrounded; the checksum is a string.
 //
