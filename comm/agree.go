@@ -3,6 +3,9 @@ package comm
 import (
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Agree gives every rank the same verdict: nil if err is nil on all of them, otherwise the error of the lowest rank that
@@ -49,8 +52,49 @@ func Same(c Comm, said string) error {
 	}
 	for r, b := range all {
 		if string(b) != string(all[0]) {
-			return fmt.Errorf("rank %d has another configuration than rank 0: %s; rank 0 has %s", r, b, all[0])
+			here, there := difference(legible(b), legible(all[0]))
+			return fmt.Errorf("rank %d has another configuration than rank 0: %s; rank 0 has %s", r, here, there)
 		}
 	}
 	return nil
+}
+
+// legible is the text that a rank said, if it is in the same function as this one.
+func legible(b []byte) string {
+	if s := string(b); utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return s
+	}
+	return "called something else"
+}
+
+// difference returns of two texts what differs, with the word before, which is mostly its name.
+func difference(a, b string) (string, string) {
+	begin := 0
+	for begin < min(len(a), len(b)) && a[begin] == b[begin] {
+		begin++
+	}
+	behind := 0
+	for behind < min(len(a), len(b))-begin && a[len(a)-1-behind] == b[len(b)-1-behind] {
+		behind++
+	}
+	if begin = 1 + strings.LastIndexByte(a[:begin], ' '); begin > 0 {
+		begin = 1 + strings.LastIndexByte(a[:begin-1], ' ')
+	}
+	part := func(s string) string {
+		end := len(s) - behind
+		if space := strings.IndexByte(s[end:], ' '); space >= 0 {
+			end += space
+		} else {
+			end = len(s)
+		}
+		text := s[begin:end]
+		if begin > 0 {
+			text = "... " + text
+		}
+		if end < len(s) {
+			text = strings.TrimRight(text, ",:;") + " ..."
+		}
+		return text
+	}
+	return part(a), part(b)
 }

@@ -3,9 +3,11 @@ package comm_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"shiftwork/comm"
 	"shiftwork/comm/local"
@@ -56,4 +58,55 @@ func TestAgree(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Ranks that differ are told what differs, with its name, and not all that they have in common; bytes that are no text are not shown.
+func TestSame(t *testing.T) {
+	for _, c := range []struct{ zero, one, want string }{
+		{"sweeps 3, strip 4", "sweeps 3, strip 4", ""},
+		{"sweeps 3, strip 4", "sweeps 5, strip 4", "sweeps 5 ...; rank 0 has sweeps 3 ..."},
+		{"sweeps 3, strip 40", "sweeps 3, strip 4", "... strip 4; rank 0 has ... strip 40"},
+		{"rows [0,100) of 100 units, halo true", "rows [0,90) of 90 units, halo true", "rows [0,90) of 90 ...; rank 0 has rows [0,100) of 100 ..."},
+		{"a DOALL with halo true, stop false", "a DOACROSS, stop false", "a DOACROSS ...; rank 0 has a DOALL with halo true ..."},
+		{"", "phases 3", "phases 3; rank 0 has "},
+		{"aa", "aaa", "aaa; rank 0 has aa"},
+		{"phases 3", "\x00\x01\x00", "called something else; rank 0 has phases 3"},
+		{"phases 3", "\xff", "called something else; rank 0 has phases 3"},
+	} {
+		require.NoError(t, local.Run(3, func(m comm.Comm) error {
+			said := c.zero
+			if m.Rank() == 1 {
+				said = c.one
+			}
+			err := comm.Same(m, said)
+			if c.want == "" {
+				return err
+			}
+			if want := "rank 1 has another configuration than rank 0: " + c.want; err == nil || err.Error() != want {
+				return fmt.Errorf("want %s, got %w", want, err)
+			}
+			return nil
+		}))
+	}
+}
+
+// Whatever two texts are, what is told of them differs.
+func TestSameTellsAnyDifference(t *testing.T) {
+	text := rapid.StringMatching("[ab ,]{0,12}")
+	rapid.Check(t, func(t *rapid.T) {
+		zero, one := text.Draw(t, "zero"), text.Draw(t, "one")
+		_ = local.Run(2, func(m comm.Comm) error {
+			err := comm.Same(m, []string{zero, one}[m.Rank()])
+			if (err == nil) != (zero == one) {
+				t.Fatalf("%q and %q: %v", zero, one, err)
+			}
+			if err != nil {
+				here, there, _ := strings.Cut(strings.TrimPrefix(err.Error(), "rank 1 has another configuration than rank 0: "), "; rank 0 has ")
+				if here == there {
+					t.Fatalf("%q and %q: %v", zero, one, err)
+				}
+			}
+			return nil
+		})
+	})
 }

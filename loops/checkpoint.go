@@ -21,7 +21,8 @@ import (
 // draining the pipeline, about every 50 ms or every sweep, whichever is longer; only writing itself makes ranks wait.
 type Checkpoint struct {
 	// Stop, if set, is asked now and then on every rank. As soon as it returns a reason on one of them, all stop after the same
-	// sweep, write a checkpoint if there is a Dir, and return with Report.Stopped. It must be quick, and not wait.
+	// sweep, write a checkpoint if there is a Dir, and return with Report.Stopped. It must be quick, and not wait. If that checkpoint cannot be
+	// written Run returns its *WriteError besides the report: all else is there.
 	Stop func() string
 	// Limit is how long the loop may take, from the call of Run on; 0: for ever. The time that sweeps and a checkpoint take, as far as
 	// it is known, is kept free before the end of it. The reason is then StoppedByTime.
@@ -31,7 +32,7 @@ type Checkpoint struct {
 	Dir   string
 	Every time.Duration // from the end of one to the beginning of the next; 0: only where the loop stops
 	// Failed, if set, is called on rank 0 when a checkpoint could not be written and the loop goes on: the one before is
-	// there still. Without it, and where the loop stops, the loop ends with the error.
+	// there still (WriteError.Good). Without it the loop ends with the error.
 	Failed func(err error)
 
 	// Restart is the folder to go on from; "": the loop begins at the beginning. It does so, too, if this is Dir and there is no
@@ -75,6 +76,7 @@ func (k *Checkpoint) validate() error {
 // WriteError is why a checkpoint could not be written. It is the same on every rank.
 type WriteError struct {
 	Step int // after which
+	Good int // after which the latest checkpoint in the folder was written; 0: there is none of this run or of the one that it goes on from
 	Err  error
 }
 

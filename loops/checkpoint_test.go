@@ -441,6 +441,9 @@ func TestACheckpointThatCannotBeWritten(t *testing.T) {
 				if err == nil {
 					return errors.New("it stopped without a checkpoint and did not say so")
 				}
+				if rep == nil || rep.Stopped != "enough" || rep.Steps == 0 || len(rep.Own) != 1 {
+					return fmt.Errorf("what else there is was lost: %+v", rep)
+				}
 				assert.ErrorContains(t, err, "checkpoint after step")
 				assert.ErrorContains(t, err, "no such file")
 				return nil

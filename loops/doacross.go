@@ -71,12 +71,16 @@ type DOACROSS struct {
 // Initial, and the fixed rows before and behind Rows, where the loop has any.
 //
 // An error ends the loop at once, on the rank that has it: messages are under way, and all that c is good for then is to end the program. But for those
-// about the arguments, and a *FolderError before the first sweep, which all ranks get, with nothing under way.
+// about the arguments, and a *FolderError before the first sweep, which all ranks get, with nothing under way. And but for a *WriteError with
+// which a report comes: the loop has stopped, as it was asked to, and only its checkpoint is missing.
 func (d DOACROSS) Run(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	if d.Name == "" {
 		d.Name = "doacross"
 	}
 	if err := comm.Agree(c, d.validate(cfg)); err != nil {
+		return nil, err
+	}
+	if err := d.Checkpoint.same(c, "a DOACROSS"); err != nil {
 		return nil, err
 	}
 	d.Reach = min(d.Reach, max(1, d.Strip.Len())) // beyond that there is nothing to read but fixed columns
@@ -325,8 +329,10 @@ func (x *across) run(cfg lb.Config) (*Report, error) {
 	}
 	x.own = x.h.Range()
 	x.rep.Own = x.h.Ranges()
-	x.rep.Report, err = x.h.Finish()
-	return x.rep, err
+	if x.rep.Report, err = x.h.Finish(); err != nil {
+		return nil, err
+	}
+	return x.rep, x.pauses.unsaved
 }
 
 // pause stops the loop, or writes a checkpoint, if all ranks have agreed to do so before the sweep that comes next.

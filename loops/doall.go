@@ -65,12 +65,16 @@ type DOALL struct {
 // of Initial, and with Halo the fixed rows next to Rows, where the loop has any.
 //
 // An error ends the loop at once, on the rank that has it: messages are under way, and all that c is good for then is to end the program. But for those
-// about the arguments, and a *FolderError before the first repetition, which all ranks get, with nothing under way.
+// about the arguments, and a *FolderError before the first repetition, which all ranks get, with nothing under way. And but for a *WriteError with
+// which a report comes: the loop has stopped, as it was asked to, and only its checkpoint is missing.
 func (d DOALL) Run(c comm.Comm, cfg lb.Config) (rep *Report, err error) {
 	if d.Name == "" {
 		d.Name = "doall"
 	}
 	if err := comm.Agree(c, d.validate(cfg)); err != nil {
+		return nil, err
+	}
+	if err := d.Checkpoint.same(c, fmt.Sprintf("a DOALL with halo %v, stop test %v", d.Halo, d.After != nil)); err != nil {
 		return nil, err
 	}
 	d.Repeat = max(1, d.Repeat)
@@ -172,7 +176,7 @@ func (d DOALL) runInStep(c comm.Comm, cfg lb.Config, p *pauses) (rep *Report, er
 	h, err := hooks.New(c, hooks.Loop{
 		Name: d.Name, Iterations: d.Rows, Weights: d.Weights, Arrays: moving(d.Arrays),
 		Adjacent: adjacent, Phases: d.Repeat - p.first, Quantum: d.Quantum, Record: d.Record, Later: true,
-		Agreed: fmt.Sprintf("halo %v, overlap %v, stop test %v", d.Halo, d.Overlap, d.After != nil),
+		Agreed: fmt.Sprintf("overlap %v", d.Overlap),
 	}, cfg)
 	if err != nil {
 		return nil, err
@@ -218,8 +222,10 @@ func (d DOALL) runInStep(c comm.Comm, cfg lb.Config, p *pauses) (rep *Report, er
 	if rep.Report, err = h.Finish(); err != nil {
 		return nil, err
 	}
-	rep.Barrier, err = r.meetings.gather(c, rep.Report)
-	return rep, err
+	if rep.Barrier, err = r.meetings.gather(c, rep.Report); err != nil {
+		return nil, err
+	}
+	return rep, p.unsaved
 }
 
 // inStep is one rank's run of a DOALL whose ranks meet once a repetition.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/assert"
@@ -439,4 +440,40 @@ func TestCollect(t *testing.T) {
 		return loops.Collect(c, 0, []loops.Range{loops.Initial(c, loops.Span(0, 4), lb.Auto())}, loops.NewMatrix(4, 2-c.Rank()))
 	})
 	require.ErrorContains(t, err, "rank 1 sent 16 bytes, 32 expected")
+}
+
+// Ranks that differ in the kind of loop get an error that says so, and do not take one collective's messages for another's.
+func TestRanksThatDifferInTheKindOfLoop(t *testing.T) {
+	rows := loops.Span(0, 12)
+	plain := func(c comm.Comm) loops.DOALL { return loops.DOALL{Rows: rows, Body: func(int, loops.Range) {}} }
+	doall := func(change func(*loops.DOALL)) func(comm.Comm) error {
+		return func(c comm.Comm) error {
+			d := plain(c)
+			change(&d)
+			_, err := d.Run(c, lb.Config{})
+			return err
+		}
+	}
+	usual := doall(func(*loops.DOALL) {})
+	for says, other := range map[string]func(comm.Comm) error{
+		"halo true":  doall(func(d *loops.DOALL) { d.Halo = true }),
+		"test true":  doall(func(d *loops.DOALL) { d.After = func(int) (bool, error) { return false, nil } }),
+		"limit true": doall(func(d *loops.DOALL) { d.Checkpoint.Limit, d.Repeat = time.Hour, 2 }),
+		"a DOACROSS": func(c comm.Comm) error {
+			_, err := loops.DOACROSS{Outer: 1, Rows: rows, Strip: loops.Span(0, 4), Body: func(loops.Range, loops.Range) {}}.Run(c, lb.Config{})
+			return err
+		},
+	} {
+		err := everywhere(1, 3, func(c comm.Comm) error {
+			run := usual
+			if c.Rank() == 1 {
+				run = other
+			}
+			err := run(c)
+			assert.ErrorContains(t, err, "rank 1 has another configuration than rank 0")
+			assert.ErrorContains(t, err, says)
+			return nil
+		})
+		assert.NoError(t, err)
+	}
 }

@@ -59,8 +59,10 @@ type pauses struct {
 	written time.Duration // the latest checkpoint, or that the loop began
 	took    time.Duration // by the last checkpoint
 	count   int
+	good    int // steps done when the latest good checkpoint in the folder was written; 0: there is none
 	spent   time.Duration
 	stopped string
+	unsaved error // a *WriteError: the checkpoint of a stop could not be written
 }
 
 // decision is what happens between two steps.
@@ -74,15 +76,15 @@ type decision struct {
 // something reports whether anything happens at all.
 func (d decision) something() bool { return d.write || d.stop != "" }
 
-// open looks for the checkpoint to restart from and prepares the folder to write to. Every rank calls it, in every loop but one without exchange and checkpoints: ranks whose
-// arguments differ must meet here. End with close.
-func (p *pauses) open() error {
-	k := p.k
-	err := comm.Same(p.c, fmt.Sprintf("stop %v, limit %v, checkpoints in %q every %v, restart from %q of %q", k.Stop != nil,
+// same is where ranks meet before what they do next depends on their arguments: they must agree on the kind of the loop and on its pauses.
+func (k *Checkpoint) same(c comm.Comm, kind string) error {
+	return comm.Same(c, fmt.Sprintf("%s, stop %v, limit %v, checkpoints in %q every %v, restart from %q of %q", kind, k.Stop != nil,
 		k.Limit > 0, k.Dir, k.Every, k.Restart, k.Program))
-	if err != nil {
-		return err
-	}
+}
+
+// open looks for the checkpoint to restart from and prepares the folder to write to. Every rank calls it. End with close.
+func (p *pauses) open() (err error) {
+	k := p.k
 	p.ask, p.answer, p.opened = -1, -1, p.c.Now()
 	if k.Program != "" {
 		p.what += "; " + k.Program
@@ -138,6 +140,9 @@ func (p *pauses) openRestart() (err error) {
 		return fmt.Errorf("the checkpoint was written after step %d, asked for are %d in all", m.Step, p.total)
 	}
 	p.first = p.from.Step
+	if p.k.Restart == p.k.Dir {
+		p.good = p.first
+	}
 	if p.k.Resumed != nil && p.c.Rank() == 0 {
 		p.k.Resumed(p.first, passed)
 	}
@@ -396,10 +401,15 @@ func (p *pauses) carryOut(d decision, step int, own []Range) error {
 	switch {
 	case err == nil:
 		p.count++
-	case d.stop != "" || p.k.Failed == nil:
-		return &WriteError{step, err}
+		p.good = step
+		return nil
+	case d.stop != "":
+		p.unsaved = &WriteError{step, p.good, err} // all else is as after any stop
+		return nil
+	case p.k.Failed == nil:
+		return &WriteError{step, p.good, err}
 	case p.c.Rank() == 0:
-		p.k.Failed(&WriteError{step, err})
+		p.k.Failed(&WriteError{step, p.good, err})
 	}
 	return nil
 }

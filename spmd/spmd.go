@@ -16,8 +16,9 @@ import (
 	"shiftwork/hooks"
 )
 
-// UsageError is bad usage or input: the program ends with exit code 2 and this one line. A run function must return it
-// on every rank or on none, as it does when all ranks look at the same arguments and files.
+// UsageError is bad usage or input: the program ends with exit code 2 and this one line. A run function returns it
+// on every rank, as it does when all ranks look at the same arguments and files, or after comm.Agree. Where only some ranks do, MPI's others may be
+// waiting for them: after 3 s the lowest of those that do says so and ends the job.
 type UsageError struct{ Err error }
 
 // Error is one line, also where Err joins several faults.
@@ -133,12 +134,20 @@ func mainMPI(program string, l launch, run func(c comm.Comm) error) int {
 	}
 	var usage *UsageError
 	if errors.As(err, &usage) {
+		speak := func() { fmt.Fprintf(os.Stderr, "%s: %v\n", program, usage) }
 		if c.Rank() == 0 {
-			fmt.Fprintf(os.Stderr, "%s: %v\n", program, usage)
+			speak()
 		}
-		// All ranks are here for the same reason. Rank 0 must have spoken before mpirun sees the first exit code.
-		if comm.Barrier(c) == nil {
+		// Rank 0 must have spoken before mpirun sees the first exit code.
+		switch all, err := together(c); {
+		case err != nil:
+		case all:
 			c.Stop()
+		case c.Rank() != 0:
+			speak()
+			fallthrough
+		default:
+			c.Abort(exitUsage)
 		}
 		return exitUsage
 	}
@@ -149,6 +158,52 @@ func mainMPI(program string, l launch, run func(c comm.Comm) error) int {
 	fmt.Fprintf(os.Stderr, "%s: %v\n", program, failure(&comm.RankError{Rank: c.Rank(), Err: err}))
 	c.Abort(exitFailed)
 	return exitFailed
+}
+
+const (
+	tagTogether = hooks.MaxTag - 29 // below those of loops, and above the program's
+	// usageGrace is how long ranks with a UsageError wait for the others.
+	usageGrace = 3 * time.Second
+)
+
+// together returns once all ranks have called it, or false when they have not within usageGrace, and a little more the higher the rank: then
+// the first to return ends the job.
+func together(c comm.Comm) (all bool, err error) {
+	deadline := c.Now() + usageGrace + time.Duration(c.Rank())*usageGrace/time.Duration(10*c.Size())
+	if c.Rank() == 0 {
+		for missing := c.Size() - 1; missing > 0; {
+			_, there, err := c.Iprobe(comm.Any, tagTogether)
+			switch {
+			case err != nil:
+				return false, err
+			case !there && c.Now() > deadline:
+				return false, nil
+			case !there:
+				time.Sleep(time.Millisecond)
+				continue
+			}
+			if _, err := c.Recv(comm.Any, tagTogether, nil); err != nil {
+				return false, err
+			}
+			missing--
+		}
+		for r := 1; r < c.Size(); r++ {
+			if err := c.Send(r, tagTogether, nil); err != nil {
+				return false, err
+			}
+		}
+		return true, nil
+	}
+	if _, err := c.Isend(0, tagTogether, nil); err != nil { // nothing to wait for
+		return false, err
+	}
+	answer, err := c.Irecv(0, tagTogether, nil)
+	for err == nil && !all && c.Now() < deadline {
+		if _, all, err = answer.Test(); !all {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	return all, err
 }
 
 // protect turns a panic into an error.

@@ -175,3 +175,22 @@ func TestRefusedCheckpoints(t *testing.T) {
 	}
 	alone(t, "sor", "--n", "50", "--ranks", "3", "--iterations", tooMany, "--restart", dir).refused(t, "that is good", damaged[0], "has 100 bytes")
 }
+
+// A stop whose checkpoint cannot be written costs the checkpoint, and not the result.
+func TestAResultWithoutItsCheckpoint(t *testing.T) {
+	for _, program := range [][]string{{"sor", "--n", "100", "--iterations", tooMany}, {"mm", "--n", "60", "--repeat", tooMany}} {
+		dir, file := filepath.Join(t.TempDir(), "c"), filepath.Join(t.TempDir(), "u.npy")
+		j := startJob(t, dir, append([]string{filepath.Join(programs, program[0])}, append(program[1:], "--ranks", "2", "--every", "50ms", "--time-limit", "2s", "--output", file, "--verify")...)...)
+		require.NoError(t, os.RemoveAll(dir))
+		assert.Error(t, j.cmd.Wait())
+		assert.Equal(t, 1, j.cmd.ProcessState.ExitCode())
+		l, err := result.Find(j.stdout.String())
+		require.NoError(t, err, "%s", j.stderr.String())
+		assert.Equal(t, "time-limit", l.Stopped)
+		assert.True(t, *l.Verified)
+		assert.FileExists(t, file)
+		lines := strings.Split(strings.TrimSpace(j.stderr.String()), "\n")
+		assert.Contains(t, lines[0], "going on, the one after step ")
+		assert.Regexp(t, "^"+program[0]+": rank 0: checkpoint after step .*no such file", lines[len(lines)-1])
+	}
+}

@@ -39,6 +39,8 @@ func mainRank() {
 		case fail == "usage":
 			return &spmd.UsageError{Err: errors.Join(errors.New("one fault"), errors.New("another fault"))}
 		case c.Rank() != 1:
+		case fail == "usage of one":
+			return &spmd.UsageError{Err: errors.New("no file on this node")}
 		case fail == "error":
 			return errors.New("the disk is full")
 		case fail == "panic":
@@ -60,6 +62,7 @@ var failures = []struct {
 	{"panic", 1, "rank 1: panic: nobody expected this", 0, "panic_test.go"},
 	{"error", 1, "rank 1: the disk is full", 1, ""},
 	{"usage", 2, "one fault; another fault", 1, ""},
+	{"usage of one", 2, "no file on this node", 1, ""},
 }
 
 // checkFailure looks at what a run that failed as failures[i] left.

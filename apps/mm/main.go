@@ -130,9 +130,10 @@ func run(c comm.Comm, f *flags) error {
 	setup := c.Now() - began
 	rep, err := multiply.Run(c, cfg)
 	ended := c.Now()
-	unwritten := done(err)
+	unsaved, err := frame.Unsaved(rep, err)
+	unwritten := errors.Join(done(err), unsaved)
 	if err != nil {
-		return frame.Ran(c, err)
+		return frame.Ran(err)
 	}
 	var product []frame.Rows
 	for _, r := range rep.Own {

@@ -37,7 +37,11 @@ func Checkpoint(app string, s *cli.Shared, program string) loops.Checkpoint {
 		}
 	}
 	k.Failed = func(err error) {
-		fmt.Fprintf(os.Stderr, "%s: %s; going on, the one before stays\n", app, once(err))
+		left := "there is no checkpoint yet"
+		if unwritten := (*loops.WriteError)(nil); errors.As(err, &unwritten) && unwritten.Good > 0 {
+			left = fmt.Sprintf("the one after step %d stays", unwritten.Good)
+		}
+		fmt.Fprintf(os.Stderr, "%s: %s; going on, %s\n", app, once(err), left)
 	}
 	return k
 }
@@ -69,15 +73,18 @@ func CheckFolders(c comm.Comm, s *cli.Shared) error {
 	return Refused(c, errors.Join(faults...))
 }
 
-// Ran makes the error of a loop that could not use the folders of its checkpoints bad usage, and one that all ranks have one rank's.
-func Ran(c comm.Comm, err error) error {
-	var folder *loops.FolderError
-	var unwritten *loops.WriteError
-	switch {
-	case errors.As(err, &folder):
+// Unsaved tells the error of a loop that stopped, without its last checkpoint but with everything else, from one that says that there is no result.
+func Unsaved(rep *loops.Report, loop error) (unsaved, failed error) {
+	if rep != nil {
+		return loop, nil
+	}
+	return nil, loop
+}
+
+// Ran makes the error of a loop that could not use the folders of its checkpoints bad usage.
+func Ran(err error) error {
+	if folder := (*loops.FolderError)(nil); errors.As(err, &folder) {
 		return &spmd.UsageError{Err: folder}
-	case errors.As(err, &unwritten):
-		return Agree(c, err)
 	}
 	return err
 }
