@@ -1,6 +1,7 @@
 package comm_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,11 +15,11 @@ import (
 // Notes that nobody can have written are refused, and so are sizes that make no shelf.
 func TestAShelfRefuses(t *testing.T) {
 	require.NoError(t, local.Run(2, func(c comm.Comm) error {
-		for _, size := range [][2]int{{-1, 10}, {10, -1}, {1<<16 + 1, 10}} {
-			_, err := comm.NewShelf(c, size[0], size[1])
-			assert.Error(t, err, "%d places for %d bytes", size[0], size[1])
+		for _, size := range [][3]int{{0, -1, 10}, {-1, 10, 10}, {2, 1, 10}, {1, 10, -1}, {1, 1<<16 + 1, 10}, {1, 1, math.MaxUint32}} {
+			_, err := comm.NewShelf(c, size[0], size[1], size[2])
+			assert.Error(t, err, "%v", size)
 		}
-		s, err := comm.NewShelf(c, 2, 100)
+		s, err := comm.NewShelf(c, 1, 2, 100)
 		require.NoError(t, err)
 		other := 1 - c.Rank()
 		room, note := s.Take(other, 101)
@@ -31,6 +32,8 @@ func TestAShelfRefuses(t *testing.T) {
 		} {
 			if c.Rank() == 0 {
 				assert.ErrorContains(t, s.Clear(1, note), text)
+				_, err := s.Find(1, note)
+				assert.ErrorContains(t, err, text)
 			}
 		}
 		_, err = s.Find(2, []byte{0, 0})
@@ -47,7 +50,7 @@ func TestNoShelf(t *testing.T) {
 	assert.False(t, none.Reaches(0))
 	assert.NoError(t, none.Close())
 	_, err := sim.Run(sim.Config{Ranks: 2}, func(c *sim.Comm) error {
-		s, err := comm.NewShelf(c, 2, 100)
+		s, err := comm.NewShelf(c, 1, 2, 100)
 		require.NoError(t, err)
 		assert.False(t, s.Reaches(1-c.Rank()))
 		assert.False(t, s.ReachesAll())

@@ -178,15 +178,15 @@ func (x *across) beginLeaning(perByte float64) error {
 	}
 	rows := keep(x.lean.most) * row // of a lean
 	x.h.Reserve(2 * rows)           // edges
-	places := letters(2 * rows)     // to both sides
+	full := letters(2 * rows)       // to both sides, if they are
 	var err error
-	if x.mail.shelf, err = comm.NewShelf(x.c, places, longestLetter+maxHead); err != nil {
+	if x.mail.shelf, err = comm.NewShelf(x.c, full, max(full, fewestPlaces), longestLetter+maxHead); err != nil {
 		return err
 	}
 	if x.mail.shelf.ReachesAll() {
 		return nil
 	}
-	x.mail.stock(places)
+	x.mail.stock(full)
 	// The transport, too, needs memory for what is under way at once: as many letters, which nobody reads.
 	_, err = burstRound(x.c, make([]byte, longestLetter), letters(int(min(float64(rows), rehearsal/max(perByte, 1e-12)))))
 	return err

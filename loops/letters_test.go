@@ -49,7 +49,7 @@ func TestLettersLieOnTheShelf(t *testing.T) {
 		u := NewMatrix(rows, columns)
 		m := mail{c: c, in: c, arrays: []Array{u}}
 		var err error
-		m.shelf, err = comm.NewShelf(c, places, longestLetter+maxHead)
+		m.shelf, err = comm.NewShelf(c, places, places, longestLetter+maxHead)
 		require.NoError(t, err)
 		pieces := func(row int) []piece { return []piece{{row: row, part: Span(0, columns)}} }
 		head := make([]byte, maxHead)
@@ -124,6 +124,24 @@ func TestShortLettersAreNoNotes(t *testing.T) {
 		}
 		require.NoError(t, m.skip(0, tagDown, pieces(4)()[0]))
 		require.ErrorContains(t, m.receive(0, tagDown, nil, pieces(5)), "got 4 bytes of a boundary row from rank 0, expected 5")
+		return nil
+	}))
+}
+
+// A letter on the shelf of another length than expected is refused as one in a message is.
+func TestALetterOfAnotherLength(t *testing.T) {
+	require.NoError(t, local.Run(2, func(c comm.Comm) error {
+		u := NewMatrix(1, 1000)
+		m := mail{c: c, in: c, arrays: []Array{u}}
+		var err error
+		m.shelf, err = comm.NewShelf(c, 1, 1, longestLetter+maxHead)
+		require.NoError(t, err)
+		pieces := func(n int) func() []piece { return func() []piece { return []piece{{row: 0, part: Span(0, n)}} } }
+		if c.Rank() == 0 {
+			require.NoError(t, m.send(1, tagDown, nil, pieces(500)()))
+			return m.flush()
+		}
+		require.ErrorContains(t, m.receive(0, tagDown, nil, pieces(600)), "got 4000 bytes of a boundary row from rank 0, expected 4800")
 		return nil
 	}))
 }

@@ -1,7 +1,6 @@
 package loops
 
 import (
-	"errors"
 	"slices"
 
 	"shiftwork/comm"
@@ -39,6 +38,10 @@ const longestLetter = 62 << 10
 
 // mostStock is how many spare buffers there are at most before the first letter: more than 28 were not seen on their way.
 const mostStock = 32
+
+// fewestPlaces is how many letters a shelf has room for at least, if need be. Four ranks with 500 x 500 points have more than two under way, though all of a lean's rows fit into two: a
+// letter is of one strip.
+const fewestPlaces = 16
 
 // maxHead is how long the head of a message may be.
 const maxHead = 8
@@ -183,13 +186,17 @@ func (m *mail) receive(from, tag int, head []byte, pieces func() []piece) error 
 func (m *mail) unfold(from int, come []byte, bytes int) (text, note []byte, err error) {
 	switch {
 	case len(come) == comm.NoteBytes:
-		if text, err = m.shelf.Find(from, come); err == nil && len(text) >= bytes {
-			return text[:bytes], come, nil
+		if text, err = m.shelf.Find(from, come); err != nil {
+			return nil, nil, err
 		}
+		if len(text) == bytes {
+			return text, come, nil
+		}
+		return nil, nil, wrongLength(len(text), from, bytes)
 	case len(come) == bytes || bytes == comm.NoteBytes && len(come) == bytes+1:
 		return come[:bytes], nil, nil
 	}
-	return nil, nil, errors.Join(err, wrongLength(len(come), from, bytes))
+	return nil, nil, wrongLength(len(come), from, bytes)
 }
 
 // open puts a piece where it belongs and returns what lies behind it in the letter.

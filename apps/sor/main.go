@@ -51,7 +51,7 @@ func (f *flags) Validate() error {
 }
 
 // nextLook is after how many sweeps the largest change is looked at, if it was after so many. A look costs what some three sweeps do, since the pipeline drains; on the average half of the
-// sweeps from one look to the next are too many. Both together are least where these are as many as 2.5 times the root of all: 16, 32, 48, ... 784, 848, ... 2992, 3104.
+// sweeps from one look to the next are too many. Both together are least where these are as many as 2.5 times the root of all: 16, 32, 48, ... 736, 800, ... 2976, 3104.
 func nextLook(sweeps int) int {
 	const unit = 16
 	return sweeps + unit*max(1, int(math.Sqrt(float64(sweeps)/40)))

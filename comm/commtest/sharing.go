@@ -54,7 +54,7 @@ var sharing = []property{
 
 	{"letters lie on a shelf until they are read", 2, func(r rank) {
 		const places, n, tag = 3, 5000, 401
-		s, err := comm.NewShelf(r.Comm, places, n)
+		s, err := comm.NewShelf(r.Comm, 1, places, n)
 		r.works(err)
 		var reqs []comm.Request
 		laid := 0
@@ -81,9 +81,11 @@ var sharing = []property{
 			r.works(err)
 			text, err := s.Find(r.left(), note)
 			r.works(err)
-			r.holds(bytes.Equal(text[:n-i], pattern(n-i, i+r.left())), "another letter lies there")
+			r.holds(bytes.Equal(text, pattern(n-i, i+r.left())), "another letter lies there")
 			r.works(s.Clear(r.left(), note))
 			r.holds(s.Clear(r.left(), note) != nil, "a place was cleared twice")
+			_, err = s.Find(r.left(), note)
+			r.holds(err != nil, "a letter was found where none lies any more")
 		}
 		r.waitAll(reqs)
 		r.works(comm.Barrier(r))
@@ -103,7 +105,7 @@ var sharing = []property{
 	}},
 
 	{"a shelf on which a letter is left cannot be closed", 2, func(r rank) {
-		s, err := comm.NewShelf(r.Comm, 1, 100)
+		s, err := comm.NewShelf(r.Comm, 0, 1, 100)
 		r.works(err)
 		_, note := s.Take(r.right(), 100)
 		r.holds((s.Close() != nil) == (note != nil), "closed, with a letter on it: %v", note != nil)

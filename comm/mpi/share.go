@@ -3,10 +3,9 @@
 package mpi
 
 import (
-	"encoding/binary"
+	"crypto/rand"
 	"errors"
 	"fmt"
-	"os"
 
 	"shiftwork/comm"
 )
@@ -23,11 +22,12 @@ func (c *Comm) Share(bytes int) (comm.Shared, error) {
 		var err error
 		if own, err = offerMemory(bytes + signBytes); err == nil {
 			defer own.close()
-			sign(own.memory, os.Getpid(), c.rank)
+			_, _ = rand.Read(own.memory[len(own.memory)-signBytes:]) // never fails
 		}
 	}
 	var e comm.Encoder
 	e.Int(own.file)
+	e.Bytes(sign(own.memory))
 	all, err := comm.AllGather(c, e.Message())
 	if err != nil {
 		return fail(err)
@@ -42,7 +42,7 @@ func (c *Comm) Share(bytes int) (comm.Shared, error) {
 	works := 1.0
 	for r, text := range all {
 		d := comm.NewDecoder(text)
-		file := d.Int()
+		file, signed := d.Int(), d.Bytes()
 		if err := d.Finish(); err != nil {
 			return fail(err)
 		}
@@ -53,7 +53,7 @@ func (c *Comm) Share(bytes int) (comm.Shared, error) {
 		if works == 0 || process == 0 {
 			continue
 		}
-		if mapped[r], err = mapMemory(process, file, bytes+signBytes); err != nil || !signed(mapped[r], process, r) {
+		if mapped[r], err = mapMemory(process, file, bytes+signBytes); err != nil || string(sign(mapped[r])) != string(signed) {
 			works = 0
 		}
 	}
@@ -73,19 +73,15 @@ func (c *Comm) Share(bytes int) (comm.Shared, error) {
 	return s, nil
 }
 
-// Behind the memory is a sign by which others see that it is the one they mean: in containers a process may have another number.
+// Behind the memory are random bytes by which others see that it is the one they mean: in containers a process may have another number.
 const signBytes = 16
 
-func sign(memory []byte, process, rank int) {
-	end := memory[len(memory)-signBytes:]
-	binary.NativeEndian.PutUint64(end, ^uint64(process))
-	binary.NativeEndian.PutUint64(end[8:], ^uint64(rank))
-}
-
-func signed(memory []byte, process, rank int) bool {
-	want := make([]byte, signBytes)
-	sign(want, process, rank)
-	return string(memory[len(memory)-signBytes:]) == string(want)
+// sign is that of some memory, if there is any.
+func sign(memory []byte) []byte {
+	if memory == nil {
+		return nil
+	}
+	return memory[len(memory)-signBytes:]
 }
 
 // offer is memory of this process which others can map until it is closed.
