@@ -416,6 +416,9 @@ func (x *across) choose(all []told) (block, next int, sweep float64) {
 		size := (loop.Iterations + lean - 1) / lean
 		strips := (loop.Iterations + size - 1) / size // of several numbers that come to one size the least
 		choice = pipeline.Choice{BlockSize: size, Blocks: strips, Reason: fmt.Sprintf("blocks lean: %d strips", strips)}
+		if strips == 1 {
+			choice.Reason = "blocks lean: one strip"
+		}
 		better = predict(choice.BlockSize) < (1-worthwhileLeaning)*predict(x.width)
 	} else {
 		choice = loop.Choose()

@@ -10,6 +10,11 @@
 #
 # Given flags of the user are kept; without any, they are Go's defaults.
 _mpicc=${MPICC:-mpicc}
+if ! command -v "$_mpicc" >/dev/null 2>&1; then
+	echo "env: there is no $_mpicc: make setup installs Open MPI, or says what to install" >&2
+	unset _mpicc
+	return 1
+fi
 if "$_mpicc" --showme:version >/dev/null 2>&1; then
 	CGO_CFLAGS="${CGO_CFLAGS:--O2 -g} $("$_mpicc" --showme:compile)"
 	CGO_LDFLAGS="${CGO_LDFLAGS:--O2 -g} $("$_mpicc" --showme:link)"

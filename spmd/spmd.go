@@ -151,19 +151,36 @@ func mainMPI(program string, l launch, run func(c comm.Comm) error) int {
 		}
 		return exitUsage
 	}
-	if c.Rank() != 0 {
-		// Where all ranks fail for one reason, rank 0 says so and ends the job before the others add their voices.
-		time.Sleep(300 * time.Millisecond)
+	// Where all ranks fail for one reason rank 0 says so, and the others do not add their voices.
+	if c.Rank() != 0 && hears(c, failureGrace) {
+		time.Sleep(usageGrace) // rank 0 ends the job
+	} else {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", program, failure(&comm.RankError{Rank: c.Rank(), Err: err}))
 	}
-	fmt.Fprintf(os.Stderr, "%s: %v\n", program, failure(&comm.RankError{Rank: c.Rank(), Err: err}))
+	for r := 1; c.Rank() == 0 && r < c.Size(); r++ {
+		_, _ = c.Isend(r, tagSpoken, nil) // whoever does not hear it speaks as well
+	}
 	c.Abort(exitFailed)
 	return exitFailed
 }
 
+// hears reports whether rank 0 says within that time that it has spoken.
+func hears(c comm.Comm, within time.Duration) bool {
+	for deadline := c.Now() + within; c.Now() < deadline; time.Sleep(time.Millisecond) {
+		if _, there, err := c.Iprobe(0, tagSpoken); there || err != nil {
+			return there
+		}
+	}
+	return false
+}
+
 const (
 	tagTogether = hooks.MaxTag - 29 // below those of loops, and above the program's
+	tagSpoken   = hooks.MaxTag - 28
 	// usageGrace is how long ranks with a UsageError wait for the others.
 	usageGrace = 3 * time.Second
+	// failureGrace is how long a rank that has failed waits for rank 0 to say so first.
+	failureGrace = 300 * time.Millisecond
 )
 
 // together returns once all ranks have called it, or false when they have not within usageGrace, and a little more the higher the rank: then

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -38,6 +39,8 @@ func mainRank() {
 		switch {
 		case fail == "usage":
 			return &spmd.UsageError{Err: errors.Join(errors.New("one fault"), errors.New("another fault"))}
+		case fail == "error of all":
+			return errors.New("nothing to do")
 		case c.Rank() != 1:
 		case fail == "usage of one":
 			return &spmd.UsageError{Err: errors.New("no file on this node")}
@@ -61,6 +64,7 @@ var failures = []struct {
 	{"body", 1, `rank 1: panic in loop "plate", phase 9: negative temperature`, 0, "panic_test.go"},
 	{"panic", 1, "rank 1: panic: nobody expected this", 0, "panic_test.go"},
 	{"error", 1, "rank 1: the disk is full", 1, ""},
+	{"error of all", 1, "nothing to do", 1, ""},
 	{"usage", 2, "one fault; another fault", 1, ""},
 	{"usage of one", 2, "no file on this node", 1, ""},
 }
@@ -75,6 +79,9 @@ func checkFailure(t *testing.T, i int, o outcome) {
 	require.NotEmpty(t, lines)
 	program, said, _ := strings.Cut(lines[0], ": ")
 	assert.Contains(t, program, "test", "the program's name")
+	if f.how == "error of all" { // goroutines: whichever is first
+		said = regexp.MustCompile(`^rank \d: `).ReplaceAllString(said, "")
+	}
 	assert.Equal(t, f.first, said)
 	assert.Equal(t, 1, strings.Count(o.stderr, f.first), "said once:\n%s", o.stderr)
 	if f.lines > 0 {

@@ -126,7 +126,7 @@ func TestBadUsageIsOneLineThatNamesFlagValueAndWhatIsAccepted(t *testing.T) {
 		{[]string{"--every", "0s"}, []string{"--every", `"0s"`, "a duration above 0"}},
 		{[]string{"--time-limit", "5"}, []string{"--time-limit", `"5"`, "with its unit"}},
 		{[]string{"--verify=maybe"}, []string{"--verify", `"maybe"`}},
-		{[]string{"--n", "x"}, []string{"--n", `"x"`, "int"}},
+		{[]string{"--n", "x"}, []string{"--n", `"x"`, "a whole number"}},
 		{[]string{"--n", "2"}, []string{"--n", `"2"`, "from 3 on"}},
 		{[]string{"--n", "-2"}, []string{"--n", `"-2"`, "from 3 on; --n: ", "odd"}}, // two faults
 		{[]string{"--n"}, []string{"--n", "expected"}},

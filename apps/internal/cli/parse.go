@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -83,7 +84,23 @@ func oneLine(err error) error {
 			return ' '
 		}
 		return r
-	}, err.Error()))
+	}, ours(err.Error())))
+}
+
+// noNumber is what kong says of a value that is no number.
+var noNumber = regexp.MustCompile(`^(--[a-z-]+): expected a (float|valid 64 bit int) but got ("(?:[^"\\]|\\.)*")(?: \(string\))?`)
+
+// ours puts kong's words for a value that is no number as refusals are put here.
+func ours(text string) string {
+	m := noNumber.FindStringSubmatch(text)
+	if m == nil {
+		return text
+	}
+	kind := "a whole number"
+	if m[2] == "float" {
+		kind = "a number as a float64 can be"
+	}
+	return fmt.Sprintf("%s: %s is not accepted, only %s%s", m[1], m[3], kind, text[len(m[0]):])
 }
 
 // joinNegative makes --flag -1 into --flag=-1. kong takes -1 for a flag of that name; none of ours are digits, and the

@@ -17,6 +17,9 @@ type Work struct {
 	Early  bool    // it may end before the last
 	Points float64 // in a step
 	Unit   string  // their name
+
+	// left is how long the run may go on; nil: without end.
+	left func() time.Duration
 }
 
 const (
@@ -161,16 +164,24 @@ func (p *progress) left() string {
 	if len(p.lines) == recentLines {
 		first = p.lines[0]
 	}
-	if p.work.Steps == 0 || last.steps <= first.steps {
-		return ""
+	const century = 100 * 365 * 24 * 3600.0
+	s, known := century, p.work.Steps > 0 && last.steps > first.steps
+	if known {
+		s = min(s, max(0, float64(p.work.Steps)-last.steps)*(last.time-first.time)/(last.steps-first.steps))
 	}
-	most := ""
+	most, why := "", ""
 	if p.work.Early {
 		most = "at most "
 	}
-	s := max(0, float64(p.work.Steps)-last.steps) * (last.time - first.time) / (last.steps - first.steps)
-	const century = 100 * 365 * 24 * 3600.0
-	return fmt.Sprintf("  %s%v left", most, seconds(min(s, century)).Round(time.Second))
+	if p.work.left != nil {
+		if limit := max(0, p.work.left().Seconds()); limit < s {
+			s, known, why = limit, true, " (time limit)"
+		}
+	}
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf("  %s%v left%s", most, seconds(s).Round(time.Second), why)
 }
 
 func percent(x float64) string { return fmt.Sprintf("%.1f%%", 100*x) }

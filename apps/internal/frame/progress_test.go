@@ -3,6 +3,7 @@ package frame
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -36,6 +37,26 @@ func TestProgressWithoutDecisions(t *testing.T) {
 		"sor:   1.2 s  sweep 13 of 100  1e+07 points/s  9s left",
 		"sor:   2.2 s  sweep 23 of 100  1e+07 points/s  8s left",
 	}, lines(&b))
+}
+
+// A time limit that comes before the last step is what is left, and all that is known where the number of steps is not.
+func TestProgressUntilTheTimeLimit(t *testing.T) {
+	for _, c := range []struct {
+		steps int
+		left  time.Duration
+		want  string
+	}{
+		{100, 4 * time.Second, "  4s left (time limit)"},
+		{100, time.Hour, "  10s left"},
+		{100, -time.Second, "  0s left (time limit)"},
+		{0, 4 * time.Second, "  4s left (time limit)"},
+	} {
+		var b strings.Builder
+		p := &progress{w: &b, work: sweeps()}
+		p.work.Steps, p.work.left = c.steps, func() time.Duration { return c.left }
+		p.Pulse(hooks.Pulse{Time: 0.2, Steps: 2})
+		assert.True(t, strings.HasSuffix(lines(&b)[0], "points/s"+c.want), "%v: %s", c, &b)
+	}
 }
 
 func TestProgressSaysWhatWasDecidedLast(t *testing.T) {

@@ -79,6 +79,9 @@ func Recorder(c comm.Comm, s *cli.Shared, work Work) (r hooks.Recorder, done fun
 		if s.Restart != "" {
 			work.Steps = 0 // some were done before
 		}
+		if s.TimeLimit > 0 {
+			work.left = func() time.Duration { return time.Until(started.Add(time.Duration(s.TimeLimit))) }
+		}
 		all = append(all, &progress{w: os.Stderr, work: work})
 	}
 	if c.Rank() == 0 && s.Record != "" {

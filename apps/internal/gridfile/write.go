@@ -132,13 +132,18 @@ func createBeside(path string) (*os.File, error) {
 			return f, nil
 		case errors.Is(err, fs.ErrExist) && try < 1000: // left by a run that was killed
 			continue
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist) && !exists(dir): // /proc exists, and says this too
 			return nil, fmt.Errorf("%s: the folder %s does not exist; accepted is a file in an existing folder", path, dir)
 		default:
 			return nil, fmt.Errorf("%s: cannot create a file in the folder %s: %s; accepted is a folder that can be written to",
 				path, dir, reason(err))
 		}
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // header is the NPY 1.0 header of a rows x cols matrix.
