@@ -127,7 +127,7 @@ func mainMPI(program string, l launch, run func(c comm.Comm) error) int {
 		c.Stop()
 		return exitUsage
 	}
-	err = protect(c, run)
+	panicked, err := protect(c, run)
 	if err == nil {
 		c.Stop()
 		return exitDone
@@ -137,41 +137,52 @@ func mainMPI(program string, l launch, run func(c comm.Comm) error) int {
 		speak := func() { fmt.Fprintf(os.Stderr, "%s: %v\n", program, usage) }
 		if c.Rank() == 0 {
 			speak()
+			tellSpoken(c)
 		}
 		// Rank 0 must have spoken before mpirun sees the first exit code.
 		switch all, err := together(c); {
 		case err != nil:
 		case all:
 			c.Stop()
-		case c.Rank() != 0:
-			speak()
-			fallthrough
 		default:
+			if c.Rank() != 0 && !hears(c, 0) {
+				speak()
+			}
 			c.Abort(exitUsage)
 		}
 		return exitUsage
 	}
-	// Where all ranks fail for one reason rank 0 says so, and the others do not add their voices.
-	if c.Rank() != 0 && hears(c, failureGrace) {
+	// Where all ranks fail for one reason rank 0 says so, and the others do not add their voices. After a panic another thread may be using c still.
+	switch {
+	case c.Rank() == 0:
+	case panicked:
+		time.Sleep(failureGrace)
+	case hears(c, failureGrace):
 		time.Sleep(usageGrace) // rank 0 ends the job
-	} else {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", program, failure(&comm.RankError{Rank: c.Rank(), Err: err}))
+		return exitFailed
 	}
-	for r := 1; c.Rank() == 0 && r < c.Size(); r++ {
-		_, _ = c.Isend(r, tagSpoken, nil) // whoever does not hear it speaks as well
+	fmt.Fprintf(os.Stderr, "%s: %v\n", program, failure(&comm.RankError{Rank: c.Rank(), Err: err}))
+	if !panicked && c.Rank() == 0 {
+		tellSpoken(c)
 	}
 	c.Abort(exitFailed)
 	return exitFailed
 }
 
-// hears reports whether rank 0 says within that time that it has spoken.
+// tellSpoken tells the others that rank 0 has said what is wrong. Who does not hear it says it again.
+func tellSpoken(c comm.Comm) {
+	for r := 1; r < c.Size(); r++ {
+		_, _ = c.Isend(r, tagSpoken, nil)
+	}
+}
+
+// hears reports whether rank 0 tells within that time that it has spoken.
 func hears(c comm.Comm, within time.Duration) bool {
-	for deadline := c.Now() + within; c.Now() < deadline; time.Sleep(time.Millisecond) {
-		if _, there, err := c.Iprobe(0, tagSpoken); there || err != nil {
+	for deadline := c.Now() + within; ; time.Sleep(time.Millisecond) {
+		if _, there, err := c.Iprobe(0, tagSpoken); there || err != nil || c.Now() >= deadline {
 			return there
 		}
 	}
-	return false
 }
 
 const (
@@ -223,16 +234,18 @@ func together(c comm.Comm) (all bool, err error) {
 	return all, err
 }
 
-// protect turns a panic into an error.
-func protect(c comm.Comm, run func(c comm.Comm) error) (err error) {
+// protect turns a panic into an error, and tells that it was one; loops do so too.
+func protect(c comm.Comm, run func(c comm.Comm) error) (panicked bool, err error) {
 	defer func() {
 		switch v := recover().(type) {
 		case nil:
 		case *hooks.PanicError:
 			err = v
 		default:
-			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+			panicked, err = true, fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 		}
+		var annotated *hooks.PanicError
+		panicked = panicked || errors.As(err, &annotated)
 	}()
-	return run(c)
+	return false, run(c)
 }
