@@ -80,21 +80,25 @@ func difference(a, b string) (string, string) {
 	if begin = 1 + strings.LastIndexByte(a[:begin], ' '); begin > 0 {
 		begin = 1 + strings.LastIndexByte(a[:begin-1], ' ')
 	}
-	part := func(s string) string {
+	part := func(s string) (text string, all bool) {
 		end := len(s) - behind
 		if space := strings.IndexByte(s[end:], ' '); space >= 0 {
 			end += space
 		} else {
 			end = len(s)
 		}
-		text := s[begin:end]
-		if begin > 0 {
-			text = "... " + text
-		}
-		if end < len(s) {
-			text = strings.TrimRight(text, ",:;") + " ..."
-		}
-		return text
+		return s[begin:end], end == len(s)
 	}
-	return part(a), part(b)
+	here, all := part(a)
+	there, _ := part(b)
+	if !all { // what follows is the same for both
+		if x, y := strings.TrimSuffix(here, ","), strings.TrimSuffix(there, ","); x != y {
+			here, there = x, y
+		}
+		here, there = here+" ...", there+" ..."
+	}
+	if begin > 0 {
+		here, there = "... "+here, "... "+there
+	}
+	return here, there
 }
