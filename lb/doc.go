@@ -11,7 +11,7 @@
 //
 //	raw rate     r_i  = work units done / computing time; a rank that has not computed keeps its filtered rate
 //	imbalance    rfract = 1 - T_bal/T_cur,  T_cur = max_i w_i/r'_i,  T_bal = sum w / sum r'
-//	targets      w'_i = W r'_i / sum r' in whole iterations (dist.Cut, dist.Apportion)
+//	targets      w'_i = W r'_i / sum r' in whole iterations (dist.Divider)
 //	cost         max over ranks of (a transfers + c units), a and c fitted to past movements
 //	benefit      what the plan loses less than doing nothing, for as long as rates are known to stay, at most to the loop's end
 //	period       max of (13) t_interact/f_interact   "interaction"
@@ -40,12 +40,17 @@
 // that does other things. Levels are those of rates without it (shared).
 //
 // Threshold. The automatic one starts from the paper's 0.1, but moves work only if the means of the levels, whose error is
-// known, show an imbalance that noise does not explain, or for three decisions in a row one that is likely, or any above a standard error
-// where the other ranks have waited for the slowest one (isAwaited, not while a pipeline fills; half the threshold is enough where nothing has moved of late), or one,
-// also below the threshold, that is probable for so long that it has cost, by these means, twice what the move takes (ledger.regret): at 5% noise
-// nothing moves in thousands of interactions, for any number of ranks, which no fixed threshold can promise. Where nothing has moved for long it falls to that error, to find
-// the recovery of one rank of many, worth only (1-s)/P, that a fixed threshold never sees (the paper's "dynamic
-// threshold", section 6.2.1). A configured threshold is the paper's, exactly.
+// known, show an imbalance
+//
+//   - that noise does not explain; or
+//   - that is likely, for three decisions in a row; or
+//   - of more than a standard error, where the other ranks have waited for the slowest one (isAwaited, not while a pipeline fills). Half the
+//     threshold is enough there if nothing has moved of late; or
+//   - that is probable, below the threshold too, and has cost twice what the move takes by these means (ledger.regret).
+//
+// So at 5% noise nothing moves in thousands of interactions, for any number of ranks, which no fixed threshold can promise. Where nothing has
+// moved for long it falls to that error, to find the recovery of one rank of many, worth only (1-s)/P, that a fixed threshold never sees (the
+// paper's "dynamic threshold", section 6.2.1). A configured threshold is the paper's, exactly.
 //
 // Profitability. The levels also tell how long a rank stays at each: that is the outlook, and plans are weighed by it. To
 // follow each change costs two movements a cycle and the wrong distribution for the time of the reaction, which is as long as interactions really

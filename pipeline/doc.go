@@ -1,5 +1,6 @@
 // Package pipeline chooses the grain of a pipelined (DOACROSS) loop: costs in, block size out. The numbers in
-// parentheses are the equations of Siegell & Steenkiste 1997 (S&S 1997), section 4.
+// parentheses are the equations of Siegell & Steenkiste 1997 (S&S 1997), section 4. Package loops chooses by Loop and Leaning; FixedGrain, Total, Optimum,
+// Choose and their like are the paper's formulas, which these are held against.
 //
 // # Model
 //
