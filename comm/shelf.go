@@ -35,7 +35,7 @@ const (
 // NewShelf gives every rank so many places, up to 65536, of so many bytes each. They are taken in turn, the first `usual` of them as long as one of these is free: letters should stay in the
 // cache. Every rank calls it, with the same numbers. Close it at the end.
 func NewShelf(c Comm, usual, places, bytes int) (*Shelf, error) {
-	if usual < 0 || usual > places || places > 1<<(8*NoteBytes) || bytes < 0 || bytes >= math.MaxUint32 {
+	if usual < 0 || usual > places || places > 1<<(8*NoteBytes) || bytes < 0 || bytes >= math.MaxInt32 {
 		return nil, fmt.Errorf("comm: a shelf of %d places for %d bytes", places, bytes)
 	}
 	s := &Shelf{c: c, room: bytes, inUse: usual}

@@ -15,7 +15,7 @@ import (
 // Notes that nobody can have written are refused, and so are sizes that make no shelf.
 func TestAShelfRefuses(t *testing.T) {
 	require.NoError(t, local.Run(2, func(c comm.Comm) error {
-		for _, size := range [][3]int{{0, -1, 10}, {-1, 10, 10}, {2, 1, 10}, {1, 10, -1}, {1, 1<<16 + 1, 10}, {1, 1, math.MaxUint32}} {
+		for _, size := range [][3]int{{0, -1, 10}, {-1, 10, 10}, {2, 1, 10}, {1, 10, -1}, {1, 1<<16 + 1, 10}, {1, 1, math.MaxInt32}} {
 			_, err := comm.NewShelf(c, size[0], size[1], size[2])
 			assert.Error(t, err, "%v", size)
 		}
