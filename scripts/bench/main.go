@@ -13,7 +13,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"shiftwork/scripts/internal/arguments"
-	"shiftwork/scripts/lab/cluster"
 )
 
 type flags struct {
@@ -43,7 +42,7 @@ func main() {
 	default:
 		fmt.Fprintln(os.Stderr, "bench:", err)
 	}
-	if errors.Is(err, arguments.ErrRefused) || errors.Is(err, cluster.ErrRefused) {
+	if errors.Is(err, arguments.ErrRefused) {
 		os.Exit(2)
 	}
 	os.Exit(1)

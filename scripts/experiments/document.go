@@ -121,27 +121,21 @@ func met(known, kept bool) string {
 }
 
 func tableMachine(s *store) string {
-	var rest []setting
+	g := newGrid("", "")
 	var later []string                // when, with which version and on what parts were measured anew
 	measured := map[string][]string{} // the parts, by that
 	for _, one := range s.settings {
 		part, again := strings.CutPrefix(one.Name, anew)
 		switch {
 		case strings.HasPrefix(one.Name, scaled): // says how a part goes on
+		case (one.Name == "begun" || one.Name == "commit") && s.allAnew(): // nothing is left of what was measured first
 		case !again:
-			rest = append(rest, one)
+			g.add(one.Name, one.Value)
 		default:
 			if measured[one.Value] == nil {
 				later = append(later, one.Value)
 			}
 			measured[one.Value] = append(measured[one.Value], part)
-		}
-	}
-	g := newGrid("", "")
-	for _, one := range rest {
-		// What was measured first, if nothing is left of it, nobody need know.
-		if one.Name != "begun" && one.Name != "commit" || !s.allAnew() {
-			g.add(one.Name, one.Value)
 		}
 	}
 	for _, value := range later {
@@ -153,14 +147,14 @@ func tableMachine(s *store) string {
 
 func tablePromises(s *store) string {
 	g := newGrid("what", "where", "promised", "measured: median (range)", "kept")
-	idle := func(what, where string, r spread) {
+	asLong := func(what, where string, r spread) {
 		g.add(what, where, fmt.Sprintf("at most %.2f", idlePromise), r.String(), met(r.ok(), r.median <= idlePromise))
 	}
 	atLeast := func(what, where string, r spread, limit float64) {
 		g.add(what, where, fmt.Sprintf("at least %.2f", limit), r.String(), met(r.ok(), r.median >= limit))
 	}
 	for _, w := range []work{mm, mm500, sor(1000), sor(2000), sor4000, sor8000} {
-		idle("no load: time on / off", w.String(), s.ratio("idle", w.String(), "on", "off"))
+		asLong("no load: time on / off", w.String(), s.ratio("idle", w.String(), "on", "off"))
 	}
 	for _, ws := range []string{"ws1", "ws0"} {
 		where := map[string]string{"ws1": "", "ws0": ", on the master's"}[ws]
@@ -175,10 +169,10 @@ func tablePromises(s *store) string {
 			atLeast(what, w.String(), s.removed(part, w.String(), "on", "off", "dedicated"), promises[part][w.program])
 		}
 	}
-	idle("dear moves, 20 periods a cycle: time on / off", dearSor, s.ratio("harmless", dearSor, "on", "off"))
+	asLong("dear moves, 20 periods a cycle: time on / off", dearSor, s.ratio("harmless", dearSor, "on", "off"))
 	for _, w := range []work{mm500, sor(500), sor(1000), sor(2000)} {
-		idle("the paper's sizes, 20 periods a cycle: time on / off", w.String(), s.ratio("harmless", w.String(), "on-fast", "off-fast"))
-		idle("the paper's sizes, constant load: time on / off", w.String(), s.ratio("harmless", w.String(), "on", "off"))
+		asLong("the paper's sizes, 20 periods a cycle: time on / off", w.String(), s.ratio("harmless", w.String(), "on-fast", "off-fast"))
+		asLong("the paper's sizes, constant load: time on / off", w.String(), s.ratio("harmless", w.String(), "on", "off"))
 	}
 	for _, w := range []work{mm, sor4000} {
 		share := s.spread("eight", w.String(), "on", masterShare)

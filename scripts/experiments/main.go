@@ -21,7 +21,6 @@ import (
 	"github.com/alecthomas/kong"
 
 	"shiftwork/scripts/internal/arguments"
-	"shiftwork/scripts/lab/cluster"
 )
 
 type options struct {
@@ -76,7 +75,7 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	_, _ = fmt.Fprintln(stderr, "experiments:", strings.ReplaceAll(err.Error(), "\n", "; "))
-	if errors.Is(err, arguments.ErrRefused) || errors.Is(err, cluster.ErrRefused) {
+	if errors.Is(err, arguments.ErrRefused) {
 		return 2
 	}
 	return 1

@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	_, _ = fmt.Fprintln(stderr, "lab:", strings.ReplaceAll(err.Error(), "\n", "; "))
-	if errors.Is(err, cluster.ErrRefused) {
+	if errors.Is(err, arguments.ErrRefused) {
 		return 2
 	}
 	return 1
@@ -85,19 +85,12 @@ type leftBehind struct{ err error }
 
 func (l *leftBehind) Error() string { return "not everything could be removed: " + l.err.Error() }
 
-// refused makes an error of the command line an ErrRefused.
-type refused struct{ error }
-
-func (refused) Is(target error) bool { return target == cluster.ErrRefused }
-
-func refuse(format string, args ...any) error { return refused{fmt.Errorf(format, args...)} }
-
 // parse reads the command line; help is not empty if that was asked for.
 func parse(args []string) (f flags, help string, err error) {
 	help, err = arguments.Parse("lab", "Make this machine a cluster of workstations, run an MPI program on it "+
 		"beside competing loads, and say what they cost.", nil, args, &f)
 	if err != nil {
-		return f, "", refused{err}
+		return f, "", err
 	}
 	return f, help, nil
 }
@@ -121,7 +114,7 @@ func (f *flags) plan(stdout, stderr io.Writer) (*plan, error) {
 	}
 	switch {
 	case f.Workstations < 0:
-		return nil, refuse("--workstations=%d: a number from 1 on is accepted", f.Workstations)
+		return nil, arguments.Refuse("--workstations=%d: a number from 1 on is accepted", f.Workstations)
 	case speeds == nil:
 		count := f.Workstations
 		if count == 0 {
@@ -129,10 +122,10 @@ func (f *flags) plan(stdout, stderr io.Writer) (*plan, error) {
 		}
 		speeds = slices.Repeat([]float64{1}, count)
 	case f.Workstations != 0 && f.Workstations != len(speeds):
-		return nil, refuse("--speeds=%s: %d speeds for %d workstations", f.Speeds, len(speeds), f.Workstations)
+		return nil, arguments.Refuse("--speeds=%s: %d speeds for %d workstations", f.Speeds, len(speeds), f.Workstations)
 	}
 	if !(f.CPU > 0 && f.CPU <= 1) {
-		return nil, refuse("--cpu=%g: a share above 0 up to 1 is accepted", f.CPU)
+		return nil, arguments.Refuse("--cpu=%g: a share above 0 up to 1 is accepted", f.CPU)
 	}
 	p := &plan{
 		config: cluster.Config{
@@ -155,7 +148,7 @@ func (f *flags) plan(stdout, stderr io.Writer) (*plan, error) {
 			return nil, err
 		}
 		if l.Workstation >= len(speeds) {
-			return nil, refuse("load %q: there is no workstation %d: 0 to %d are accepted", script, l.Workstation, len(speeds)-1)
+			return nil, arguments.Refuse("load %q: there is no workstation %d: 0 to %d are accepted", script, l.Workstation, len(speeds)-1)
 		}
 		p.job.Loads = append(p.job.Loads, l)
 	}
@@ -163,12 +156,12 @@ func (f *flags) plan(stdout, stderr io.Writer) (*plan, error) {
 		p.job.Stdout = stderr
 	}
 	if f.Compare < 0 {
-		return nil, refuse("--compare=%d: a number of rounds from 1 on is accepted", f.Compare)
+		return nil, arguments.Refuse("--compare=%d: a number of rounds from 1 on is accepted", f.Compare)
 	}
 	if f.Compare > 0 {
 		p.job.Stdout = nil // many runs; the figures are what counts
 		if err := measure.CheckCommand(f.Command); err != nil {
-			return nil, refused{err}
+			return nil, arguments.Refuse("%v", err)
 		}
 	}
 	switch f.Sequential {
@@ -180,7 +173,7 @@ func (f *flags) plan(stdout, stderr io.Writer) (*plan, error) {
 	default:
 		p.sequential, err = strconv.ParseFloat(strings.TrimSuffix(f.Sequential, "s"), 64)
 		if err != nil || !(p.sequential > 0 && p.sequential < 1e9) {
-			return nil, refuse("--sequential=%s: seconds above 0, measure or none are accepted", f.Sequential)
+			return nil, arguments.Refuse("--sequential=%s: seconds above 0, measure or none are accepted", f.Sequential)
 		}
 	}
 	return p, nil
@@ -195,7 +188,7 @@ func parseSpeeds(text string) ([]float64, error) {
 	for _, part := range strings.Split(text, ":") {
 		s, err := strconv.ParseFloat(part, 64)
 		if err != nil || !(s > 0 && s < 1e6) {
-			return nil, refuse("--speeds=%s: %q is not a speed: numbers above 0, such as 1:2:4, are accepted",
+			return nil, arguments.Refuse("--speeds=%s: %q is not a speed: numbers above 0, such as 1:2:4, are accepted",
 				text, part)
 		}
 		speeds = append(speeds, s)
@@ -222,7 +215,7 @@ func parseBandwidth(text string) (float64, error) {
 			return x * unit, nil
 		}
 	}
-	return 0, refuse("--bandwidth=%s: a rate such as 10mbit, 1gbit or 500kbit is accepted", text)
+	return 0, arguments.Refuse("--bandwidth=%s: a rate such as 10mbit, 1gbit or 500kbit is accepted", text)
 }
 
 // run does what was planned; it returns the exit code.

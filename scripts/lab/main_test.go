@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"shiftwork/scripts/internal/arguments"
 	"shiftwork/scripts/lab/cluster"
 	"shiftwork/scripts/lab/measure"
 )
@@ -44,7 +45,7 @@ func needWorkstations(t *testing.T) {
 	t.Helper()
 	c, err := cluster.New(cluster.Config{CPU: []float64{0.1}})
 	if err != nil {
-		require.ErrorIs(t, err, cluster.ErrRefused)
+		require.ErrorIs(t, err, arguments.ErrRefused)
 		t.Skip("no workstations here: ", err)
 	}
 	require.NoError(t, c.Close())

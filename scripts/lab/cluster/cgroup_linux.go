@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"shiftwork/scripts/internal/arguments"
 )
 
 // hierarchy is where the kernel keeps groups of processes. Its files are the kernel's: they are there as soon as a
@@ -52,7 +54,7 @@ func findHierarchy(root string) (*hierarchy, error) {
 	h.cpu = first("cpu.shares", "cpu", "cpu,cpuacct", "cpuacct,cpu")
 	h.acct = first("cpuacct.usage", "cpu", "cpu,cpuacct", "cpuacct,cpu", "cpuacct")
 	if h.cpu == "" || h.acct == "" {
-		return nil, refuse("no cgroup with a cpu controller below %s: "+
+		return nil, arguments.Refuse("no cgroup with a cpu controller below %s: "+
 			"neither v2's cgroup.controllers nor v1's cpu and cpuacct", root)
 	}
 	if same(h.cpu, h.acct) {
@@ -82,7 +84,7 @@ func (h *hierarchy) prepare() error {
 		return nil
 	}
 	if err := handDown(h.cpu); err != nil {
-		return refuse("cgroup v2 does not hand its cpu controller down from %s "+
+		return arguments.Refuse("cgroup v2 does not hand its cpu controller down from %s "+
 			"(a group that is not the root one must have no processes of its own): %v", h.cpu, err)
 	}
 	return nil

@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"shiftwork/scripts/internal/arguments"
 )
 
 // imitated is a tree of files like the kernel's: groups get their files with their folder, and lose them with it.
@@ -148,7 +150,7 @@ func TestNoHierarchy(t *testing.T) {
 		root := t.TempDir()
 		put(t, root, files)
 		_, err := findHierarchy(root)
-		assert.ErrorIs(t, err, ErrRefused, name)
+		assert.ErrorIs(t, err, arguments.ErrRefused, name)
 		assert.ErrorContains(t, err, "no cgroup with a cpu controller", name)
 	}
 }
@@ -157,7 +159,7 @@ func TestNoHierarchy(t *testing.T) {
 func TestV2WithoutDelegation(t *testing.T) {
 	_, h := imitated(t, map[string]string{"cgroup.controllers": "cpu\n"})
 	err := h.prepare()
-	assert.ErrorIs(t, err, ErrRefused)
+	assert.ErrorIs(t, err, arguments.ErrRefused)
 	assert.ErrorContains(t, err, "does not hand its cpu controller down")
 }
 

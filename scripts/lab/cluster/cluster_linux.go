@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"shiftwork/internal/machine"
+	"shiftwork/scripts/internal/arguments"
 )
 
 // Cluster is a set of workstations. One job runs on it at a time.
@@ -49,11 +50,11 @@ func (c *Cluster) Config() Config { return c.cfg }
 // Name starts the names of everything that belongs to the cluster.
 func (c *Cluster) Name() string { return c.name }
 
-// New removes what earlier clusters left behind when they were killed, and makes a cluster. The error is an ErrRefused
+// New removes what earlier clusters left behind when they were killed, and makes a cluster. The error is an arguments.ErrRefused
 // where the configuration or the machine cannot give it, and then nothing is left behind.
 func New(cfg Config) (c *Cluster, err error) {
 	if os.Geteuid() != 0 {
-		return nil, refuse("only root can make workstations: run as root")
+		return nil, arguments.Refuse("only root can make workstations: run as root")
 	}
 	if err := cfg.Validate(runtime.NumCPU()); err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func tools(cfg Config) error {
 	}
 	for _, n := range needed {
 		if _, err := exec.LookPath(n[0]); err != nil {
-			return refuse("%s is not there: %s", n[0], n[1])
+			return arguments.Refuse("%s is not there: %s", n[0], n[1])
 		}
 	}
 	return nil
@@ -118,7 +119,7 @@ func bind(shares []float64) ([]int, error) {
 	}
 	cores, ok := pack(shares, len(usable))
 	if !ok {
-		return nil, refuse("workstations of %v CPUs do not fit on %d CPUs without dividing one of them", shares, len(usable))
+		return nil, arguments.Refuse("workstations of %v CPUs do not fit on %d CPUs without dividing one of them", shares, len(usable))
 	}
 	for k := range cores {
 		cores[k] = usable[cores[k]]
@@ -134,7 +135,7 @@ func (c *Cluster) make() error {
 	}
 	if err := h.create(c.name, true); err != nil {
 		if errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EROFS) {
-			return refuse("cgroups cannot be made here: %v", err)
+			return arguments.Refuse("cgroups cannot be made here: %v", err)
 		}
 		return err
 	}

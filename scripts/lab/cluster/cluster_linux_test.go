@@ -17,13 +17,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"shiftwork/scripts/internal/arguments"
 )
 
 // made is a real cluster; the test is skipped where the machine cannot have any (not root, cgroups that are read-only).
 func made(t *testing.T, cfg Config) *Cluster {
 	t.Helper()
 	c, err := New(cfg)
-	if errors.Is(err, ErrRefused) {
+	if errors.Is(err, arguments.ErrRefused) {
 		t.Skip("no workstations here: ", err)
 	}
 	require.NoError(t, err)
@@ -169,7 +171,7 @@ func TestLoadsBeginWithTheLoop(t *testing.T) {
 
 	job.Command = shell("sleep 0.1")
 	_, err := c.Run(t.Context(), job)
-	assert.NotErrorIs(t, err, ErrRefused, "by then it has run")
+	assert.NotErrorIs(t, err, arguments.ErrRefused, "by then it has run")
 	assert.ErrorContains(t, err, "--progress")
 }
 
@@ -261,7 +263,7 @@ func TestFailures(t *testing.T) {
 		"from -1ns is before the start: ": {Command: yes, Loads: []Load{{From: -1}}, LoadProgram: "/bin/true"},
 	} {
 		_, err := c.Run(ctx, job)
-		assert.ErrorIs(t, err, ErrRefused)
+		assert.ErrorIs(t, err, arguments.ErrRefused)
 		assert.ErrorContains(t, err, says)
 	}
 	empty()
@@ -400,10 +402,10 @@ func TestNewThatFails(t *testing.T) {
 
 	t.Setenv("PATH", t.TempDir())
 	_, err = New(Config{CPU: []float64{0.1}})
-	assert.ErrorIs(t, err, ErrRefused)
+	assert.ErrorIs(t, err, arguments.ErrRefused)
 	assert.ErrorContains(t, err, "mpirun is not there")
 	_, err = New(Config{CPU: []float64{0.1, 2}})
-	assert.ErrorIs(t, err, ErrRefused)
+	assert.ErrorIs(t, err, arguments.ErrRefused)
 }
 
 // Where v2 is mounted without a cpu controller, because v1 has it, its groups still hold processes and accounts.

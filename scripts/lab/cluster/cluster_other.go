@@ -5,6 +5,8 @@ package cluster
 import (
 	"context"
 	"runtime"
+
+	"shiftwork/scripts/internal/arguments"
 )
 
 // Cluster is a set of workstations, which only Linux can make.
@@ -12,7 +14,7 @@ type Cluster struct{}
 
 // New refuses.
 func New(Config) (*Cluster, error) {
-	return nil, refuse("workstations are made of Linux's cgroups, and this is %s", runtime.GOOS)
+	return nil, arguments.Refuse("workstations are made of Linux's cgroups, and this is %s", runtime.GOOS)
 }
 
 // Config is empty.
@@ -22,7 +24,7 @@ func (c *Cluster) Config() Config { return Config{} }
 func (c *Cluster) Name() string { return "" }
 
 // Run refuses.
-func (c *Cluster) Run(context.Context, Job) (*Result, error) { return nil, ErrRefused }
+func (c *Cluster) Run(context.Context, Job) (*Result, error) { return nil, arguments.ErrRefused }
 
 // Close does nothing.
 func (c *Cluster) Close() error { return nil }

@@ -2,28 +2,15 @@ package cluster
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"shiftwork/scripts/internal/arguments"
 )
-
-// ErrRefused is in the errors that say that the input, or the machine, cannot give the cluster that was asked for.
-// Nothing was started, and nothing is left behind.
-var ErrRefused = errors.New("refused")
-
-// refusal is an ErrRefused whose text is the reason alone, on one line.
-type refusal struct{ reason string }
-
-func (r *refusal) Error() string        { return r.reason }
-func (r *refusal) Is(target error) bool { return target == ErrRefused }
-
-func refuse(format string, args ...any) error {
-	return &refusal{strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", " ")}
-}
 
 // DefaultPeriod is the quota period of a Config that names none: a tenth of the kernel's default, so that sweeps of 100
 // ms last ten of them.
@@ -71,42 +58,42 @@ func (c Config) Ranks() int {
 	return len(c.CPU)
 }
 
-// Validate says what a machine with so many CPUs cannot do; the error is an ErrRefused and names the first fault.
+// Validate says what a machine with so many CPUs cannot do; the error is an arguments.ErrRefused and names the first fault.
 func (c Config) Validate(cpus int) error {
 	if len(c.CPU) < 1 || len(c.CPU) > maxWorkstations {
-		return refuse("%d workstations: 1 to %d are accepted", len(c.CPU), maxWorkstations)
+		return arguments.Refuse("%d workstations: 1 to %d are accepted", len(c.CPU), maxWorkstations)
 	}
 	period := c.period()
 	if period < minPeriod || period > maxPeriod {
-		return refuse("quota period %v: %v to %v are accepted", period, minPeriod, maxPeriod)
+		return arguments.Refuse("quota period %v: %v to %v are accepted", period, minPeriod, maxPeriod)
 	}
 	sum := 0.0
 	for k, share := range c.CPU {
 		if !(share > 0 && share <= 1) {
-			return refuse("workstation %d has %g CPUs: a share above 0 up to 1 is accepted", k, share)
+			return arguments.Refuse("workstation %d has %g CPUs: a share above 0 up to 1 is accepted", k, share)
 		}
 		if !c.Unlimited && quota(share, period) < minQuota {
-			return refuse("workstation %d: %.4g CPUs in a period of %v are less than %v, the least quota: "+
+			return arguments.Refuse("workstation %d: %.4g CPUs in a period of %v are less than %v, the least quota: "+
 				"a longer period or a larger share is needed", k, share, period, minQuota)
 		}
 		sum += share
 	}
 	if sum > float64(cpus)+1e-9 {
-		return refuse("the workstations need %.4g CPUs together, and this machine has %d", sum, cpus)
+		return arguments.Refuse("the workstations need %.4g CPUs together, and this machine has %d", sum, cpus)
 	}
 	if c.Pin {
 		if _, ok := pack(c.CPU, cpus); !ok {
-			return refuse("workstations of %v CPUs do not fit on %d CPUs without dividing one of them: "+
+			return arguments.Refuse("workstations of %v CPUs do not fit on %d CPUs without dividing one of them: "+
 				"use smaller shares or do not pin", c.CPU, cpus)
 		}
 	}
 	switch {
 	case c.Slice != 0 && (c.Slice < minSlice || c.Slice > maxSlice):
-		return refuse("slice %v: %v to %v are accepted, or 0 for the kernel's default", c.Slice, minSlice, maxSlice)
+		return arguments.Refuse("slice %v: %v to %v are accepted, or 0 for the kernel's default", c.Slice, minSlice, maxSlice)
 	case c.Bandwidth != 0 && !c.Network:
-		return refuse("a bandwidth needs a network")
+		return arguments.Refuse("a bandwidth needs a network")
 	case c.Bandwidth != 0 && !(c.Bandwidth >= minBandwidth && c.Bandwidth <= 1e12):
-		return refuse("bandwidth %g bit/s: %g to 1e12 are accepted", c.Bandwidth, float64(minBandwidth))
+		return arguments.Refuse("bandwidth %g bit/s: %g to 1e12 are accepted", c.Bandwidth, float64(minBandwidth))
 	}
 	return nil
 }
@@ -168,10 +155,10 @@ func ParseLoad(script string) (Load, error) {
 	for _, field := range strings.Fields(script) {
 		key, value, ok := strings.Cut(field, "=")
 		if !ok {
-			return Load{}, refuse("load %q: %q is not key=value", script, field)
+			return Load{}, arguments.Refuse("load %q: %q is not key=value", script, field)
 		}
 		if seen[key] {
-			return Load{}, refuse("load %q: %s is there twice", script, key)
+			return Load{}, arguments.Refuse("load %q: %s is there twice", script, key)
 		}
 		seen[key] = true
 		var err error
@@ -179,7 +166,7 @@ func ParseLoad(script string) (Load, error) {
 		case "ws":
 			l.Workstation, err = strconv.Atoi(value)
 			if err != nil || l.Workstation < 0 {
-				return Load{}, refuse("load %q: ws=%s is not a workstation: a number from 0 on is accepted", script, value)
+				return Load{}, arguments.Refuse("load %q: ws=%s is not a workstation: a number from 0 on is accepted", script, value)
 			}
 		case "from":
 			after, later := strings.CutPrefix(value, loopBegins+"+")
@@ -190,7 +177,7 @@ func ParseLoad(script string) (Load, error) {
 			if value != "end" {
 				l.To, err = time.ParseDuration(value)
 				if err == nil && l.To <= 0 {
-					return Load{}, refuse("load %q: to=%s is not after the start: a duration above 0 or end is accepted",
+					return Load{}, arguments.Refuse("load %q: to=%s is not after the start: a duration above 0 or end is accepted",
 						script, value)
 				}
 			}
@@ -199,22 +186,22 @@ func ParseLoad(script string) (Load, error) {
 		case "off":
 			l.Off, err = time.ParseDuration(value)
 		default:
-			return Load{}, refuse("load %q: unknown key %s: ws, from, to, on and off are accepted", script, key)
+			return Load{}, arguments.Refuse("load %q: unknown key %s: ws, from, to, on and off are accepted", script, key)
 		}
 		if err != nil {
-			return Load{}, refuse("load %q: %s=%s is not a duration such as 2s or 500ms", script, key, value)
+			return Load{}, arguments.Refuse("load %q: %s=%s is not a duration such as 2s or 500ms", script, key, value)
 		}
 	}
 	switch {
 	case !seen["ws"]:
-		return Load{}, refuse("load %q: ws, the number of the workstation, is missing", script)
+		return Load{}, arguments.Refuse("load %q: ws, the number of the workstation, is missing", script)
 	case seen["on"] != seen["off"]:
-		return Load{}, refuse("load %q: on and off go together; without them the load is busy all the time", script)
+		return Load{}, arguments.Refuse("load %q: on and off go together; without them the load is busy all the time", script)
 	case seen["on"] && l.On < minTurn:
-		return Load{}, refuse("load %q: on=%v: %v or more is accepted", script, l.On, minTurn)
+		return Load{}, arguments.Refuse("load %q: on=%v: %v or more is accepted", script, l.On, minTurn)
 	}
 	if err := l.check(math.MaxInt); err != nil {
-		return Load{}, refuse("load %q: %v", script, err)
+		return Load{}, arguments.Refuse("load %q: %v", script, err)
 	}
 	return l, nil
 }
@@ -223,15 +210,15 @@ func ParseLoad(script string) (Load, error) {
 func (l Load) check(workstations int) error {
 	switch {
 	case l.Workstation < 0 || l.Workstation >= workstations:
-		return refuse("there is no workstation %d: 0 to %d are accepted", l.Workstation, workstations-1)
+		return arguments.Refuse("there is no workstation %d: 0 to %d are accepted", l.Workstation, workstations-1)
 	case l.From < 0:
-		return refuse("from %v is before the start: 0 or more is accepted", l.From)
+		return arguments.Refuse("from %v is before the start: 0 or more is accepted", l.From)
 	case l.To < 0 || l.To != 0 && l.To <= l.From:
-		return refuse("to %v is not after from %v", l.To, l.From)
+		return arguments.Refuse("to %v is not after from %v", l.To, l.From)
 	case l.On < 0 || l.On == 0 && l.Off != 0 || l.On != 0 && l.On < minTurn:
-		return refuse("on %v: %v or more is accepted", l.On, minTurn)
+		return arguments.Refuse("on %v: %v or more is accepted", l.On, minTurn)
 	case l.Off < 0 || l.Off != 0 && l.Off < minTurn:
-		return refuse("off %v: 0 or %v or more is accepted", l.Off, minTurn)
+		return arguments.Refuse("off %v: 0 or %v or more is accepted", l.Off, minTurn)
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"shiftwork/scripts/internal/arguments"
 )
 
 func TestValidate(t *testing.T) {
@@ -46,7 +48,7 @@ func TestValidate(t *testing.T) {
 			assert.NoError(t, err)
 			continue
 		}
-		assert.ErrorIs(t, err, ErrRefused)
+		assert.ErrorIs(t, err, arguments.ErrRefused)
 		assert.ErrorContains(t, err, c.says)
 		assert.NotContains(t, err.Error(), "\n")
 	}
@@ -96,7 +98,7 @@ func TestParseLoad(t *testing.T) {
 		"ws=0\nfrom=bad\nto=whatever": "from=bad",
 	} {
 		_, err := ParseLoad(script)
-		assert.ErrorIs(t, err, ErrRefused, script)
+		assert.ErrorIs(t, err, arguments.ErrRefused, script)
 		assert.ErrorContains(t, err, says, script)
 		if err != nil {
 			assert.NotContains(t, err.Error(), "\n")

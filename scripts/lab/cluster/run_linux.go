@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"shiftwork/internal/mpirun"
+	"shiftwork/scripts/internal/arguments"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 const harmless = "plm:rsh: Warning: setpgid("
 
 // Run runs a job and returns when everything that it started has ended. The exit code of the program is in the result
-// and is no error. The error is an ErrRefused where the job cannot be started; if ctx ends, or a load fails, the job is
+// and is no error. The error is an arguments.ErrRefused where the job cannot be started; if ctx ends, or a load fails, the job is
 // ended and the error says why.
 func (c *Cluster) Run(ctx context.Context, job Job) (*Result, error) {
 	if !c.job.TryLock() {
@@ -60,19 +61,19 @@ func (c *Cluster) Run(ctx context.Context, job Job) (*Result, error) {
 // check says what is wrong with a job.
 func (c *Cluster) check(job Job) error {
 	if len(job.Command) == 0 {
-		return refuse("there is no program to run")
+		return arguments.Refuse("there is no program to run")
 	}
 	if _, err := exec.LookPath(job.Command[0]); err != nil {
-		return refuse("the program cannot be run: %v", err)
+		return arguments.Refuse("the program cannot be run: %v", err)
 	}
 	for _, l := range job.Loads {
 		if err := l.check(len(c.cfg.CPU)); err != nil {
-			return refuse("load %q: %v", l.String(), err)
+			return arguments.Refuse("load %q: %v", l.String(), err)
 		}
 	}
 	if len(job.Loads) > 0 {
 		if _, err := exec.LookPath(job.LoadProgram); err != nil {
-			return refuse("the load program cannot be run: %v (make build makes ./load)", err)
+			return arguments.Refuse("the load program cannot be run: %v (make build makes ./load)", err)
 		}
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"shiftwork/scripts/internal/arguments"
 )
 
 // starter starts processes from one thread that lives as long as the cluster. The kernel ties two things to the thread
@@ -77,11 +79,11 @@ func setSlice(slice time.Duration) error {
 		Nice: int32(20 - nice), // the system call returns 20 less the value
 	}
 	if err := unix.SchedSetAttr(0, &attr, 0); err != nil {
-		return refuse("slice %v: the kernel refuses it: %v", slice, err)
+		return arguments.Refuse("slice %v: the kernel refuses it: %v", slice, err)
 	}
 	got, err := unix.SchedGetAttr(0, 0)
 	if err != nil || got.Runtime != uint64(slice) {
-		return refuse("slice %v: this kernel has no slice for each process; Linux 6.12 and later have", slice)
+		return arguments.Refuse("slice %v: this kernel has no slice for each process; Linux 6.12 and later have", slice)
 	}
 	return nil
 }
