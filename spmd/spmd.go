@@ -134,20 +134,15 @@ func mainMPI(program string, l launch, run func(c comm.Comm) error) int {
 	}
 	var usage *UsageError
 	if errors.As(err, &usage) {
-		speak := func() { fmt.Fprintf(os.Stderr, "%s: %v\n", program, usage) }
-		if c.Rank() == 0 {
-			speak()
-			tellSpoken(c)
+		heard := c.Rank() != 0 && hears(c, usageGrace+time.Duration(c.Rank())*usageGrace/time.Duration(10*c.Size()))
+		if !heard {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", program, usage)
 		}
 		// Rank 0 must have spoken before mpirun sees the first exit code.
-		switch all, err := together(c); {
-		case err != nil:
-		case all:
+		switch {
+		case heard && c.Send(0, tagHeard, nil) == nil, c.Rank() == 0 && heardByAll(c):
 			c.Stop()
 		default:
-			if c.Rank() != 0 && !hears(c, 0) {
-				speak()
-			}
 			c.Abort(exitUsage)
 		}
 		return exitUsage
@@ -169,6 +164,15 @@ func mainMPI(program string, l launch, run func(c comm.Comm) error) int {
 	return exitFailed
 }
 
+const (
+	tagSpoken = hooks.MaxTag - 28 // below those of loops, and above the program's
+	tagHeard  = hooks.MaxTag - 29
+	// usageGrace is how long ranks with a UsageError wait for the others; a little longer the higher the rank, for the first to give up ends the job.
+	usageGrace = 3 * time.Second
+	// failureGrace is how long a rank that has failed waits for rank 0 to say so first.
+	failureGrace = 300 * time.Millisecond
+)
+
 // tellSpoken tells the others that rank 0 has said what is wrong. Who does not hear it says it again.
 func tellSpoken(c comm.Comm) {
 	for r := 1; r < c.Size(); r++ {
@@ -177,61 +181,31 @@ func tellSpoken(c comm.Comm) {
 }
 
 // hears reports whether rank 0 tells within that time that it has spoken.
-func hears(c comm.Comm, within time.Duration) bool {
-	for deadline := c.Now() + within; ; time.Sleep(time.Millisecond) {
-		if _, there, err := c.Iprobe(0, tagSpoken); there || err != nil || c.Now() >= deadline {
-			return there
+func hears(c comm.Comm, within time.Duration) bool { return comes(c, 0, tagSpoken, c.Now()+within) }
+
+// heardByAll tells the others that rank 0 has spoken, and reports whether all of them answer within usageGrace.
+func heardByAll(c comm.Comm) bool {
+	tellSpoken(c)
+	deadline := c.Now() + usageGrace
+	for range c.Size() - 1 {
+		if !comes(c, comm.Any, tagHeard, deadline) {
+			return false
 		}
 	}
+	return true
 }
 
-const (
-	tagTogether = hooks.MaxTag - 29 // below those of loops, and above the program's
-	tagSpoken   = hooks.MaxTag - 28
-	// usageGrace is how long ranks with a UsageError wait for the others.
-	usageGrace = 3 * time.Second
-	// failureGrace is how long a rank that has failed waits for rank 0 to say so first.
-	failureGrace = 300 * time.Millisecond
-)
-
-// together returns once all ranks have called it, or false when they have not within usageGrace, and a little more the higher the rank: then
-// the first to return ends the job.
-func together(c comm.Comm) (all bool, err error) {
-	deadline := c.Now() + usageGrace + time.Duration(c.Rank())*usageGrace/time.Duration(10*c.Size())
-	if c.Rank() == 0 {
-		for missing := c.Size() - 1; missing > 0; {
-			_, there, err := c.Iprobe(comm.Any, tagTogether)
-			switch {
-			case err != nil:
-				return false, err
-			case !there && c.Now() > deadline:
-				return false, nil
-			case !there:
-				time.Sleep(time.Millisecond)
-				continue
-			}
-			if _, err := c.Recv(comm.Any, tagTogether, nil); err != nil {
-				return false, err
-			}
-			missing--
+// comes receives an empty message, if one comes in time.
+func comes(c comm.Comm, from, tag int, deadline time.Duration) bool {
+	for ; ; time.Sleep(time.Millisecond) {
+		st, there, err := c.Iprobe(from, tag)
+		if there && err == nil {
+			_, err = c.Recv(st.Source, tag, nil)
 		}
-		for r := 1; r < c.Size(); r++ {
-			if err := c.Send(r, tagTogether, nil); err != nil {
-				return false, err
-			}
-		}
-		return true, nil
-	}
-	if _, err := c.Isend(0, tagTogether, nil); err != nil { // nothing to wait for
-		return false, err
-	}
-	answer, err := c.Irecv(0, tagTogether, nil)
-	for err == nil && !all && c.Now() < deadline {
-		if _, all, err = answer.Test(); !all {
-			time.Sleep(time.Millisecond)
+		if there || err != nil || c.Now() >= deadline {
+			return there && err == nil
 		}
 	}
-	return all, err
 }
 
 // protect turns a panic into an error, and tells that it was one; loops do so too.
