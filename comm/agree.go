@@ -67,7 +67,7 @@ func legible(b []byte) string {
 	return "called something else"
 }
 
-// difference returns of two texts what differs, with the word before, which is mostly its name.
+// difference returns of two texts what differs, in whole words and with the one before, which is mostly its name.
 func difference(a, b string) (string, string) {
 	begin := 0
 	for begin < min(len(a), len(b)) && a[begin] == b[begin] {
@@ -80,18 +80,13 @@ func difference(a, b string) (string, string) {
 	if begin = 1 + strings.LastIndexByte(a[:begin], ' '); begin > 0 {
 		begin = 1 + strings.LastIndexByte(a[:begin-1], ' ')
 	}
-	part := func(s string) (text string, all bool) {
-		end := len(s) - behind
-		if space := strings.IndexByte(s[end:], ' '); space >= 0 {
-			end += space
-		} else {
-			end = len(s)
-		}
-		return s[begin:end], end == len(s)
+	if space := strings.IndexByte(a[len(a)-behind:], ' '); space >= 0 {
+		behind -= space
+	} else {
+		behind = 0
 	}
-	here, all := part(a)
-	there, _ := part(b)
-	if !all { // what follows is the same for both
+	here, there := a[begin:len(a)-behind], b[begin:len(b)-behind]
+	if behind > 0 {
 		if x, y := strings.TrimSuffix(here, ","), strings.TrimSuffix(there, ","); x != y {
 			here, there = x, y
 		}

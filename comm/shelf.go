@@ -98,18 +98,23 @@ func (s *Shelf) Take(to, bytes int) (room, note []byte) {
 	}
 	// All in turn: the other rank's core may have those that it has read of late in its cache still. To take 32 KB back from there was seen to take 14 us, where others took 2 to 5.
 	own := s.shared.Of[s.c.Rank()]
-	i := s.next
-	for tried := 0; tried < s.inUse && atomic.LoadUint32(state(own, i)) != free; tried++ {
-		i = (i + 1) % s.inUse
-	}
-	if s.inUse == 0 || atomic.LoadUint32(state(own, i)) != free {
-		if s.inUse == len(s.notes) {
-			return nil, nil
+	for range s.inUse {
+		i := s.next
+		s.next = (i + 1) % s.inUse
+		if atomic.LoadUint32(state(own, i)) == free {
+			return s.take(i, bytes)
 		}
-		i = s.inUse
-		s.inUse++
 	}
-	s.next = (i + 1) % s.inUse
+	if s.inUse == len(s.notes) {
+		return nil, nil
+	}
+	s.inUse++
+	return s.take(s.inUse-1, bytes)
+}
+
+// take is for a place that is free.
+func (s *Shelf) take(i, bytes int) (room, note []byte) {
+	own := s.shared.Of[s.c.Rank()]
 	atomic.StoreUint32(state(own, i), uint32(bytes)+1)
 	return s.place(own, i)[:bytes], s.notes[i]
 }

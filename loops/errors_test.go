@@ -445,10 +445,9 @@ func TestCollect(t *testing.T) {
 // Ranks that differ in the kind of loop get an error that says so, and do not take one collective's messages for another's.
 func TestRanksThatDifferInTheKindOfLoop(t *testing.T) {
 	rows := loops.Span(0, 12)
-	plain := func(c comm.Comm) loops.DOALL { return loops.DOALL{Rows: rows, Body: func(int, loops.Range) {}} }
 	doall := func(change func(*loops.DOALL)) func(comm.Comm) error {
 		return func(c comm.Comm) error {
-			d := plain(c)
+			d := loops.DOALL{Rows: rows, Body: func(int, loops.Range) {}}
 			change(&d)
 			_, err := d.Run(c, lb.Config{})
 			return err

@@ -398,18 +398,19 @@ func (p *pauses) carryOut(d decision, step int, own []Range) error {
 	p.spent += p.took
 	p.written = now
 	p.since += p.took // no part of the steps' time
-	switch {
-	case err == nil:
+	if err == nil {
 		p.count++
 		p.good = step
 		return nil
+	}
+	err = &WriteError{step, p.good, err}
+	switch {
 	case d.stop != "":
-		p.unsaved = &WriteError{step, p.good, err} // all else is as after any stop
-		return nil
+		p.unsaved = err // all else is as after any stop
 	case p.k.Failed == nil:
-		return &WriteError{step, p.good, err}
+		return err
 	case p.c.Rank() == 0:
-		p.k.Failed(&WriteError{step, p.good, err})
+		p.k.Failed(err)
 	}
 	return nil
 }
