@@ -3,6 +3,7 @@ package frame
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -31,9 +32,10 @@ func failsAs(t *testing.T, pattern string, run func(c comm.Comm) error) {
 func printTo(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		t.Skip(err)
+	if errors.Is(err, fs.ErrNotExist) {
+		t.Skipf("there is no %s on this system", path)
 	}
+	require.NoError(t, err)
 	stdout := os.Stdout
 	os.Stdout = f
 	t.Cleanup(func() {

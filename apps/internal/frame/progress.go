@@ -17,9 +17,6 @@ type Work struct {
 	Early  bool    // it may end before the last
 	Points float64 // in a step
 	Unit   string  // their name
-
-	// left is how long the run may go on; nil: without end.
-	left func() time.Duration
 }
 
 const (
@@ -34,8 +31,9 @@ const (
 // from what rank 0 has done itself, which works with balancing off, too; from the statuses of all ranks where that does
 // not tell: ranks that never wait for each other, and a rank 0 that only balances.
 type progress struct {
-	w    io.Writer
-	work Work
+	w     io.Writer
+	work  Work
+	limit func() time.Duration // how long the run may go on; nil: without end
 
 	free  bool    // ranks never wait for each other
 	all   float64 // work units of all iterations
@@ -173,8 +171,8 @@ func (p *progress) left() string {
 	if p.work.Early {
 		most = "at most "
 	}
-	if p.work.left != nil {
-		if limit := max(0, p.work.left().Seconds()); limit < s {
+	if p.limit != nil {
+		if limit := max(0, p.limit().Seconds()); limit < s {
 			s, known, why = limit, true, " (time limit)"
 		}
 	}

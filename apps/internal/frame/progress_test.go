@@ -53,7 +53,7 @@ func TestProgressUntilTheTimeLimit(t *testing.T) {
 	} {
 		var b strings.Builder
 		p := &progress{w: &b, work: sweeps()}
-		p.work.Steps, p.work.left = c.steps, func() time.Duration { return c.left }
+		p.work.Steps, p.limit = c.steps, func() time.Duration { return c.left }
 		p.Pulse(hooks.Pulse{Time: 0.2, Steps: 2})
 		assert.True(t, strings.HasSuffix(lines(&b)[0], "points/s"+c.want), "%v: %s", c, &b)
 	}

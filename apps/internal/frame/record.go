@@ -79,10 +79,11 @@ func Recorder(c comm.Comm, s *cli.Shared, work Work) (r hooks.Recorder, done fun
 		if s.Restart != "" {
 			work.Steps = 0 // some were done before
 		}
+		p := &progress{w: os.Stderr, work: work}
 		if s.TimeLimit > 0 {
-			work.left = func() time.Duration { return time.Until(started.Add(time.Duration(s.TimeLimit))) }
+			p.limit = func() time.Duration { return timeLeft(s) }
 		}
-		all = append(all, &progress{w: os.Stderr, work: work})
+		all = append(all, p)
 	}
 	if c.Rank() == 0 && s.Record != "" {
 		to := &recording{path: s.Record}

@@ -17,6 +17,9 @@ import (
 // started is about when the process was: --time-limit counts from here.
 var started = time.Now()
 
+// timeLeft is how long the run may go on until its --time-limit.
+func timeLeft(s *cli.Shared) time.Duration { return time.Duration(s.TimeLimit) - time.Since(started) }
+
 // Checkpoint is what the flags ask for: stopping at a signal or before a time limit, writing checkpoints, going on from one. program
 // says what a run must have in common with the one that wrote them.
 func Checkpoint(app string, s *cli.Shared, program string) loops.Checkpoint {
@@ -29,7 +32,7 @@ func Checkpoint(app string, s *cli.Shared, program string) loops.Checkpoint {
 		k.Every = time.Duration(s.Every)
 	}
 	if s.TimeLimit > 0 {
-		k.Limit = max(1, time.Duration(s.TimeLimit)-time.Since(started))
+		k.Limit = max(1, timeLeft(s))
 	}
 	k.Resumed = func(step int, passed error) {
 		if passed != nil {
